@@ -1,0 +1,69 @@
+// Memory with the history that orders work on it: its last write, its reads since, its version, and its poison.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels/base/stream.hpp"
+
+namespace cohort {
+
+// A block of memory, freed through its owner. Shared by arrays that are views of one another; neither copies nor moves.
+class Buffer {
+ public:
+  // Zero-filled host memory, aligned to 64 bytes.
+  static std::shared_ptr<Buffer> allocate(std::size_t bytes);
+  // Memory that somebody else allocated; `owner` is kept alive as long as the buffer.
+  static std::shared_ptr<Buffer> wrap(void* data, std::size_t bytes, std::shared_ptr<void> owner);
+
+  Buffer(void* data, std::size_t bytes, std::shared_ptr<void> owner);
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+  // Counts completed or enqueued writes; packed copies of a parameter are keyed by it.
+  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  // Says that the memory was written by means the buffer does not see (another rank, an executor running inline).
+  void bump_version() { version_.fetch_add(1, std::memory_order_acq_rel); }
+
+  // True when a wait could block; a cheap test for callers that work inline.
+  bool pending() const { return pending_.load(std::memory_order_acquire); }
+
+  // Events a new reader (the last write) or a new writer (the last write and every read since) must come after.
+  std::vector<Event> before_read() const;
+  std::vector<Event> before_write() const;
+  // Records work that has been enqueued. record_write raises the version.
+  void record_read(Event event);
+  void record_write(Event event);
+
+  // Waits for pending writes (and reads), then throws and clears the poison, if any.
+  void wait_to_read();
+  void wait_to_write();
+
+  // The error that a failed writer left here; until it is thrown at a wait, work that reads or writes the buffer is
+  // skipped and hands the poison on to what it would have written.
+  std::exception_ptr poison() const;
+  void set_poison(std::exception_ptr error);
+
+ private:
+  std::exception_ptr take_poison();
+
+  void* data_;
+  std::size_t bytes_;
+  std::shared_ptr<void> owner_;
+  std::atomic<std::uint64_t> version_{0};
+  std::atomic<bool> pending_{false};
+  mutable std::mutex mutex_;
+  Event last_write_;
+  std::vector<Event> reads_;
+  std::exception_ptr poison_;
+};
+
+}  // namespace cohort

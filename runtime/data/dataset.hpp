@@ -1,0 +1,41 @@
+// A data set that is in memory: samples of one shape and their labels.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/base/shape.hpp"
+
+namespace cohort {
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  // "MNIST in ../data/mnist", "built-in digits".
+  virtual const std::string& description() const = 0;
+  virtual std::int64_t count() const = 0;
+  // Of one sample: (channels, height, width).
+  virtual const Shape& sample_shape() const = 0;
+  // Writes the sample's values times `scale` and its label. Thread-safe.
+  virtual void read(std::int64_t index, float scale, std::span<float> values, float& label) const = 0;
+};
+
+struct DatasetPair {
+  std::unique_ptr<Dataset> train;
+  std::unique_ptr<Dataset> validation;
+};
+
+// The standard idx files of a directory (train-images-idx3-ubyte, ... also .gz, also .idx3-ubyte). Throws Error(usage)
+// with the file and what is wrong.
+DatasetPair open_idx_directory(const std::string& directory);
+
+// The built-in digits: 28x28, 10 classes, drawn from strokes; a function of seed and index alone.
+DatasetPair make_digits(std::int64_t train_count = 60000, std::int64_t validation_count = 10000,
+                        std::uint64_t seed = 0);
+
+// The first `count` samples of `whole` (which it owns).
+std::unique_ptr<Dataset> first_samples(std::unique_ptr<Dataset> whole, std::int64_t count);
+
+}  // namespace cohort

@@ -1,0 +1,50 @@
+// A prefetching reader: batches of one rank, in the sampler's order, assembled by a thread in staging slots.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/data/dataset.hpp"
+#include "runtime/data/sampler.hpp"
+
+namespace cohort {
+
+// One rank's part of a step, in a staging slot that stays valid until the next call of next().
+struct Batch {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;          // in the epoch
+  std::int64_t count = 0;         // samples of this rank; may be 0
+  std::int64_t global_count = 0;  // samples of all ranks
+  std::span<const float> data;    // count samples, row-major
+  std::span<const float> labels;
+  std::span<const std::uint32_t> ids;
+};
+
+struct LoaderOptions {
+  float scale = 1;
+  std::int64_t first_epoch = 0;
+  std::int64_t last_epoch = 1;  // exclusive
+  int slots = 8;
+  double delay_seconds = 0;  // test fault: slept before each batch is handed out
+};
+
+// Runs through all epochs without a stop between them. Nothing is allocated per batch. An error of the reading thread
+// is thrown by next(). Destruction stops the thread.
+class Loader {
+ public:
+  Loader(const Dataset& dataset, const Sampler& sampler, const LoaderOptions& options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The next batch, or null after the last step of the last epoch. Waits for the thread where it has fallen behind.
+  const Batch* next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cohort
