@@ -24,7 +24,7 @@ if(COHORT_SANITIZE)
   if("thread" IN_LIST _asked AND "address" IN_LIST _asked)
     message(FATAL_ERROR "COHORT_SANITIZE: thread and address cannot be combined")
   endif()
-  target_compile_options(cohort_options INTERFACE -fsanitize=${COHORT_SANITIZE} -fno-omit-frame-pointer -g
+  target_compile_options(cohort_options INTERFACE -fsanitize=${COHORT_SANITIZE} -fno-omit-frame-pointer -g1
                                                   -fno-sanitize-recover=all)
   target_link_options(cohort_options INTERFACE -fsanitize=${COHORT_SANITIZE})
   # Function clones are chosen by resolvers that run before a sanitizer has started.
@@ -45,8 +45,11 @@ set(COHORT_MPI_TEST_ENVIRONMENT
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1
     OMPI_MCA_btl=self,vader,tcp OMP_NUM_THREADS=1)
 
-# cohort_add_mpi_test(name RANKS 1 2 3 4 [LIMIT seconds] [ARGS ...]): one ctest entry per rank count for the program
-# target `name`, with processor count, time limit and label.
+# Labels of tests: `ci` runs everywhere (scripts/test), `soak` holds the long ones (scripts/test --soak), `unit` marks those
+# that start no ranks, which are also run under the sanitizers. A test that cannot run prints why and returns 77.
+
+# cohort_add_mpi_test(name RANKS 1 2 3 4 [LIMIT seconds] [LABELS ci] [ARGS ...]): one ctest entry per rank count for the
+# program target `name`, with processor count, time limit and label.
 function(cohort_add_mpi_test name)
   cmake_parse_arguments(arg "" "LIMIT" "RANKS;ARGS;LABELS" ${ARGN})
   if(NOT arg_LIMIT)
@@ -61,9 +64,12 @@ function(cohort_add_mpi_test name)
              COMMAND timeout -k 5 ${arg_LIMIT} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${_np} ${MPIEXEC_PREFLAGS}
                      $<TARGET_FILE:${name}> ${MPIEXEC_POSTFLAGS} ${arg_ARGS})
     set_tests_properties(${name}.np${_np} PROPERTIES PROCESSORS ${_np} TIMEOUT ${_outer} LABELS "${arg_LABELS}"
-                         ENVIRONMENT "${COHORT_MPI_TEST_ENVIRONMENT}")
+                         SKIP_RETURN_CODE 77 ENVIRONMENT "${COHORT_MPI_TEST_ENVIRONMENT}")
   endforeach()
 endfunction()
+
+# Builds the programs of every unit test and no other.
+add_custom_target(unit_tests)
 
 # cohort_add_unit_test(name SOURCES a.cpp ... LINKS target ...): one program of tests that start no ranks.
 function(cohort_add_unit_test name)
@@ -74,5 +80,7 @@ function(cohort_add_unit_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE cohort_test_unit ${arg_LINKS})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_LIMIT} LABELS "ci;unit" ENVIRONMENT "OMP_NUM_THREADS=1")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_LIMIT} LABELS "ci;unit" SKIP_RETURN_CODE 77
+                       ENVIRONMENT "OMP_NUM_THREADS=1")
+  add_dependencies(unit_tests ${name})
 endfunction()
