@@ -27,7 +27,9 @@ class EventState {
 };
 using Event = std::shared_ptr<EventState>;
 
-// A queue whose tasks run one after the other on one worker thread. Destruction runs what is queued, then joins.
+// A queue whose tasks run one after the other on one worker thread. The worker starts with the first task, computes
+// with as many threads as the thread that queued it, and flushes denormals. Destruction runs what is queued, then
+// joins. All calls are thread-safe; none may come from a task of the same stream.
 class Stream {
  public:
   explicit Stream(std::string name);
@@ -35,8 +37,9 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Queues `task` to run after everything queued here and after every event of `after`; returns at once. A task must
-  // not throw: errors travel through the buffers it writes.
+  // Queues `task` to run after everything queued here and after every event of `after`; returns at once, but for events
+  // driven by their caller, which are waited for here. A task must not throw: errors travel through the buffers it
+  // writes.
   Event submit(std::function<void()> task, std::vector<Event> after = {});
 
   // Blocks until the queue is empty and the worker idle.
@@ -46,13 +49,13 @@ class Stream {
 
  private:
   struct Task;
-  void work();
+  void work(int threads);
 
   std::string name_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable idle_;
-  std::deque<Task> tasks_;
+  std::deque<std::shared_ptr<Task>> tasks_;
   bool busy_ = false;
   bool stopping_ = false;
   std::thread worker_;

@@ -40,7 +40,8 @@ class NDArray {
   NDArray slice(std::int64_t begin, std::int64_t end) const;
   NDArray reshape(const Shape& shape) const;
 
-  // Enqueue on this array's (copy: the target's) label. Shapes must match. Elementwise arithmetic is float32 only.
+  // Enqueue on this array's (copy_to: the target's) label. Shapes must match; copy_to crosses labels and converts
+  // between element types. Arithmetic and fill are float32 only, with all arrays on one label.
   NDArray copy() const;
   void copy_to(NDArray& target) const;
   void fill(float value);
@@ -52,11 +53,11 @@ class NDArray {
   friend NDArray operator*(const NDArray& a, const NDArray& b);
   friend NDArray operator*(const NDArray& a, float factor);
 
-  // Copy from host memory (the source may be reused at once) and to it (waits).
+  // Copy from host memory (the source may be reused at once) and to it; both wait, and convert from and to float.
   void assign(std::span<const float> values);
   std::vector<float> values() const;
 
-  // Block until enqueued writes (and reads) are done; throw the stored error, if any, and clear it.
+  // Block until enqueued writes (and reads) are done; throw the stored error, if any, and clear it for this memory.
   void wait_to_read() const;
   void wait_to_write() const;
 
@@ -71,6 +72,17 @@ class NDArray {
   std::size_t byte_offset() const { return byte_offset_; }
 
  private:
+  NDArray(Context& context, std::shared_ptr<Buffer> buffer, std::size_t byte_offset, Shape shape, DType dtype,
+          Device device);
+  // Where the array lies, without waiting: for tasks, which run in their turn.
+  void* location() const;
+
+  // out = a <operation> b and out = factor * a, where `out` may be an input.
+  using Binary = void (Elementwise::*)(const float*, const float*, float*, std::int64_t);
+  static void combine(const NDArray& a, const NDArray& b, NDArray& out, Binary operation, const char* doing);
+  static NDArray combined(const NDArray& a, const NDArray& b, Binary operation, const char* doing);
+  static void scale(const NDArray& a, float factor, NDArray& out);
+
   Context* context_ = nullptr;
   std::shared_ptr<Buffer> buffer_;
   std::size_t byte_offset_ = 0;
