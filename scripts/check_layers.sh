@@ -106,10 +106,9 @@ forbid 'the store and the optimizers link neither oneDNN nor JSON' 'DNNL::|nlohm
 
 # ---- What belongs to apps, or to the one place that may end the job. `start`: before any comment or string.
 start='^([^/"]|/[^/])*'
-forbid_outside '^(apps|test)/' 'only apps end the process: throw Error' \
-  "$start\\b(_?exit|_Exit|quick_exit|terminate|raise) *\\("
-forbid_outside '^(apps|test)/|^collectives/(world[.]|watchdog|mpi/)' 'only World::abort and apps end the job: throw Error' \
-  "$start\\babort *\\("
+forbid_outside '^(apps|test)/|^collectives/(world[.]|watchdog|mpi/session[.])' \
+  'only apps and World::abort end the process: throw Error' \
+  "$start\\b(_?exit|_Exit|quick_exit|abort|terminate|raise) *\\("
 forbid_outside '^(apps|test)/' 'the environment is read in apps alone' \
   "$start\\b((secure_)?getenv|setenv|putenv|unsetenv) *\\("
 
