@@ -18,8 +18,12 @@ class Dataset {
   virtual std::int64_t count() const = 0;
   // Of one sample: (channels, height, width).
   virtual const Shape& sample_shape() const = 0;
+  // Labels are 0 to classes()-1. A network with fewer outputs cannot train on the set.
+  virtual int classes() const = 0;
   // Writes the sample's values times `scale` and its label. Thread-safe.
   virtual void read(std::int64_t index, float scale, std::span<float> values, float& label) const = 0;
+  // A hint that read(index) comes soon, so that memory is already on its way.
+  virtual void will_read(std::int64_t /*index*/) const {}
 };
 
 struct DatasetPair {
@@ -31,11 +35,12 @@ struct DatasetPair {
 // with the file and what is wrong.
 DatasetPair open_idx_directory(const std::string& directory);
 
-// The built-in digits: 28x28, 10 classes, drawn from strokes; a function of seed and index alone.
+// The built-in digits: 28x28, 10 classes, drawn from strokes; a function of seed and index alone. A sample is drawn
+// when it is first read, and kept.
 DatasetPair make_digits(std::int64_t train_count = 60000, std::int64_t validation_count = 10000,
                         std::uint64_t seed = 0);
 
-// The first `count` samples of `whole` (which it owns).
+// The first `count` samples of `whole` (which it owns). Throws Error(usage) where there are fewer.
 std::unique_ptr<Dataset> first_samples(std::unique_ptr<Dataset> whole, std::int64_t count);
 
 }  // namespace cohort

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
+#include <thread>
 
 #include "runtime/data/dataset.hpp"
 #include "runtime/data/sampler.hpp"
@@ -30,8 +30,9 @@ struct LoaderOptions {
   double delay_seconds = 0;  // test fault: slept before each batch is handed out
 };
 
-// Runs through all epochs without a stop between them. Nothing is allocated per batch. An error of the reading thread
-// is thrown by next(). Destruction stops the thread.
+// Runs through all epochs without a stop between them: the next epoch's permutation is made while the ring of slots is
+// full. Nothing is allocated per batch. An error of the reading thread is thrown by next(), after the batches before
+// it. Destruction stops the thread. The data set must outlive the loader; the sampler is copied. One consumer thread.
 class Loader {
  public:
   Loader(const Dataset& dataset, const Sampler& sampler, const LoaderOptions& options);
@@ -45,6 +46,7 @@ class Loader {
  private:
   struct State;
   std::unique_ptr<State> state_;
+  std::thread reader_;
 };
 
 }  // namespace cohort
