@@ -2,7 +2,8 @@
 
 Every `sh` block has a marker in the line before it: <!-- test: run --> blocks are run here; <!-- test: ci --> blocks
 (set-up, build, all tests) are run by .ci/run; <!-- test: elsewhere --> blocks need a cluster or real data. In all of them
-the scripts must exist and the trainer must know the flags. Links and `path/like/this.hpp` must lead somewhere.
+the scripts must exist and the trainer must know the flags. A block after <!-- from: FILE --> must stand in that file, word
+for word. Links and `path/like/this.hpp` must lead somewhere.
 
     docs_test.py BUILD_DIRECTORY
 """
@@ -14,7 +15,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MARKER = re.compile(r"<!-- test: (run|ci|elsewhere) -->")
+MARKER = re.compile(r"<!-- (test: (?:run|ci|elsewhere)|from: \S+) -->")
+SHELLS = ("sh", "bash", "shell", "console")
 FENCE = re.compile(r"```(\w*)")
 PATH = re.compile(r"`((?:kernels|collectives|runtime|apps|scripts|test|docs|\.ci)/[\w./-]*)`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
@@ -22,15 +24,14 @@ LIMIT_S = 100
 
 
 def blocks(lines):
-    """Yields (line number, marker or None, text) of every block whose language is a shell's."""
+    """Yields (line number, language, marker or None, text) of every fenced block."""
     marker, begin, language, text = None, None, None, []
     for number, line in enumerate(lines, 1):
         fence = FENCE.fullmatch(line.strip())
         if begin is None and fence:
             begin, language, text = number, fence[1], []
         elif begin is not None and line.strip() == "```":
-            if language in ("sh", "bash", "shell", "console"):
-                yield begin, marker, "\n".join(text)
+            yield begin, language, marker, "\n".join(text)
             begin, marker = None, None
         elif begin is not None:
             text.append(line)
@@ -91,12 +92,18 @@ def main():
         name = str(file.relative_to(ROOT))
         lines = file.read_text(encoding="utf-8").splitlines()
         failures += check_text(name, lines)
-        for number, marker, text in blocks(lines):
+        for number, language, marker, text in blocks(lines):
             place = f"{name}:{number}"
+            if marker and marker.startswith("from: "):
+                source = ROOT / marker.removeprefix("from: ")
+                if not source.exists() or text not in source.read_text(encoding="utf-8"):
+                    failures.append(f"{place}: this is not what {source.relative_to(ROOT)} says")
+            if language not in SHELLS:
+                continue
             if marker is None:
                 failures.append(f"{place}: a block of commands without a marker that says how it is tested")
             failures += check_commands(place, text, flags)
-            if marker == "run":
+            if marker == "test: run":
                 ran += 1
                 failures += run_block(place, text, build)
     print("\n".join(failures) or f"{ran} blocks were run")
