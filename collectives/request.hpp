@@ -21,7 +21,7 @@ class Request {
   Request() = default;
   explicit Request(std::unique_ptr<RequestState> state) : state_(std::move(state)) {}
   Request(Request&&) noexcept = default;
-  Request& operator=(Request&&) noexcept = default;
+  Request& operator=(Request&&) noexcept;
   ~Request();
 
   // True when there is nothing (more) to wait for.

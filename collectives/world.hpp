@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +37,8 @@ struct WorldOptions {
   bool allow_singleton = false;
   // Longest wait of any collective or store operation; the error names what was waited for and who is missing.
   std::chrono::milliseconds wait_limit{300'000};
+  // Elements handed to the MPI library in one call; larger views are cut into pieces (MPI counts are of type int).
+  std::int64_t message_limit = std::numeric_limits<std::int32_t>::max();
   // Directories for node-shared memory that MPI's own window cannot hold, tried in order, then none.
   std::vector<std::string> segment_directories;
   // Refuses node-shared memory beyond this many bytes (tests of the fallback); 0: what the file system has.
@@ -44,7 +48,8 @@ struct WorldOptions {
 class World {
  public:
   // Starts MPI (collective) unless solo. Sets the error handler to return, checks the thread level, the version of MPI
-  // and the build id over all ranks. Throws Error(mpi) or Error(usage).
+  // and the build id over all ranks. Throws Error(usage) on every rank alike, with MPI ended in good order, or another
+  // kind on any rank: then the process has to exit non-zero, which makes the launcher end the job.
   explicit World(const WorldOptions& options);
   // Local clean-up only. A world that was not finished has failed: then main calls abort().
   ~World();
@@ -81,6 +86,7 @@ class World {
   void require_same(std::string_view what, const std::string& text);
 
  private:
+  friend std::string describe_library(const World& world);
   struct State;
   std::unique_ptr<State> state_;
 };

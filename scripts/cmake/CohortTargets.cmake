@@ -48,10 +48,11 @@ set(COHORT_MPI_TEST_ENVIRONMENT
 # Labels of tests: `ci` runs everywhere (scripts/test), `soak` holds the long ones (scripts/test --soak), `unit` marks those
 # that start no ranks, which are also run under the sanitizers. A test that cannot run prints why and returns 77.
 
-# cohort_add_mpi_test(name RANKS 1 2 3 4 [LIMIT seconds] [LABELS ci] [ARGS ...]): one ctest entry per rank count for the
-# program target `name`, with processor count, time limit and label.
+# cohort_add_mpi_test(name RANKS 1 2 3 4 [LIMIT seconds] [LABELS ci] [VARIANT word] [ARGS ...]): one ctest entry per rank
+# count for the program target `name`, with processor count, time limit and label. VARIANT tells entries of one program
+# with different ARGS apart.
 function(cohort_add_mpi_test name)
-  cmake_parse_arguments(arg "" "LIMIT" "RANKS;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "LIMIT;VARIANT" "RANKS;ARGS;LABELS" ${ARGN})
   if(NOT arg_LIMIT)
     set(arg_LIMIT 300)
   endif()
@@ -60,10 +61,14 @@ function(cohort_add_mpi_test name)
   endif()
   math(EXPR _outer "${arg_LIMIT} + 20")
   foreach(_np IN LISTS arg_RANKS)
-    add_test(NAME ${name}.np${_np}
+    set(_test ${name}.np${_np})
+    if(arg_VARIANT)
+      set(_test ${name}.${arg_VARIANT}.np${_np})
+    endif()
+    add_test(NAME ${_test}
              COMMAND timeout -k 5 ${arg_LIMIT} ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${_np} ${MPIEXEC_PREFLAGS}
                      $<TARGET_FILE:${name}> ${MPIEXEC_POSTFLAGS} ${arg_ARGS})
-    set_tests_properties(${name}.np${_np} PROPERTIES PROCESSORS ${_np} TIMEOUT ${_outer} LABELS "${arg_LABELS}"
+    set_tests_properties(${_test} PROPERTIES PROCESSORS ${_np} TIMEOUT ${_outer} LABELS "${arg_LABELS}"
                          SKIP_RETURN_CODE 77 ENVIRONMENT "${COHORT_MPI_TEST_ENVIRONMENT}")
   endforeach()
 endfunction()

@@ -1,0 +1,23 @@
+// Memory shared by a group of ranks through an MPI window.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "collectives/node_segment.hpp"
+
+namespace cohort::mpi {
+
+// The directory in which the library keeps the memory of shared windows.
+std::string window_directory();
+
+// Bytes of the open windows over `group`.
+std::size_t open_window_bytes(const cohort::Communicator& group);
+
+// One part per rank with the sizes in `bytes` (the same list on all ranks). Null on every rank where the library
+// cannot. Collective over `group`, which is of backend mpi.
+std::unique_ptr<NodeSegment> make_shared_window(cohort::Communicator& group, std::span<const std::size_t> bytes);
+
+}  // namespace cohort::mpi
