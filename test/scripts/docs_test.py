@@ -46,7 +46,11 @@ def known_flags(build):
 
 
 def check_text(name, lines):
+    fenced = False
     for number, line in enumerate(lines, 1):
+        fenced ^= line.startswith("```")
+        if fenced:
+            continue
         for path in PATH.findall(line):
             if not (ROOT / path).exists():
                 yield f"{name}:{number}: there is no {path}"
