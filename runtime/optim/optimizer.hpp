@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/update.hpp"
@@ -33,7 +34,12 @@ struct OptimizerOptions {
 // One row of the optimizer table; the name is also the update kernel's.
 struct OptimizerRow {
   std::string_view name;
+  std::string_view aliases;  // separated by commas
   std::string_view summary;
+  // Throws Error(usage) for options that the rule cannot run with.
+  void (*check)(const OptimizerOptions& options);
+  // Sets what the rule reads besides rate, decay, rescale and clip, which every rule gets.
+  void (*fill)(const OptimizerOptions& options, UpdateStep& step);
 };
 std::span<const OptimizerRow> optimizer_table();
 
@@ -44,12 +50,17 @@ class Optimizer {
   // Throws Error(usage) listing the table for an unknown name, or for a value out of range.
   explicit Optimizer(OptimizerOptions options);
 
+  // As given, with the row's own name in place of an alias.
   const OptimizerOptions& options() const { return options_; }
   const UpdateKernel& kernel() const { return *kernel_; }
   int state_count() const;
 
   // Announces the next update of `key` (raising its count, then reading the schedule) and returns its numbers.
-  UpdateStep next_step(const std::string& key);
+  UpdateStep next_step(const std::string& key) { return next_step(slot(key)); }
+
+  // The place of a key, found once (multipliers are looked up here) and cheap to use; the same in every later copy.
+  std::size_t slot(const std::string& key);
+  UpdateStep next_step(std::size_t slot);
 
   // What scales the summed gradients: 1 / (samples of the global batch).
   void set_rescale(float rescale) { options_.rescale_grad = rescale; }
@@ -60,9 +71,18 @@ class Optimizer {
   std::uint64_t updates() const { return num_update_; }
 
  private:
+  struct KeyState {
+    float lr_mult = 1;
+    float wd_mult = 1;
+    std::uint64_t count = 0;
+  };
+  double rate_of(std::uint64_t update) const;
+
   OptimizerOptions options_;
+  const OptimizerRow* row_;
   std::shared_ptr<const UpdateKernel> kernel_;
-  std::map<std::string, std::uint64_t> counts_;
+  std::unordered_map<std::string, std::size_t> slots_;
+  std::vector<KeyState> keys_;
   std::uint64_t num_update_ = 0;
 };
 
