@@ -2,7 +2,12 @@
 
 #include <sys/statvfs.h>
 
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <numeric>
+#include <span>
 
 #include "collectives/file_segment.hpp"
 #include "collectives/mpi/shared_window.hpp"
@@ -18,15 +23,18 @@ std::vector<std::size_t> gather_sizes(Communicator& group, std::size_t bytes, co
   return {all.begin(), all.end()};
 }
 
-// Whether a window of `bytes` may be made now. Asked of the file system before, since a touch beyond its end is a fatal
-// signal and not an error. It counts only pages that were touched, so what open windows were promised is taken off
-// whole.
-bool has_room(World& world, std::size_t bytes) {
+// Where the libraries keep shared memory unless told otherwise.
+constexpr const char* usual_directory = "/dev/shm";
+
+// Whether `directory` has the room for a window of `bytes`. Asked before anybody touches it: a touch beyond the file
+// system's end is a fatal signal, not an error. The file system counts only pages that were touched, so what open
+// windows were promised is taken off whole.
+bool has_room(World& world, std::size_t bytes, const std::string& directory) {
   const std::size_t limit = world.options().shared_memory_limit;
   const std::size_t promised = mpi::open_window_bytes(world.node_group());
   if (limit > 0 && promised + bytes > limit) return false;
   struct statvfs status {};
-  if (::statvfs(mpi::window_directory().c_str(), &status) != 0) return false;
+  if (::statvfs(directory.c_str(), &status) != 0) return false;
   const std::size_t room = static_cast<std::size_t>(status.f_bavail) * status.f_frsize;
   // The library's own control pages and padding, and a margin for other jobs.
   constexpr std::size_t overhead_per_rank = 64 * 1024;
@@ -34,12 +42,45 @@ bool has_room(World& world, std::size_t bytes) {
   return promised + bytes + overhead <= room;
 }
 
-// The first rank of the node decides: what the file system says may change between two looks.
-bool window_fits(World& world, std::size_t bytes, const std::string& what) {
-  std::int32_t fits = 0;
-  if (world.node_rank() == 0) fits = has_room(world, bytes) ? 1 : 0;
-  world.node_group().broadcast(view_of(&fits, 1), 0, what);
-  return fits != 0;
+// The directory of the file that is mapped at `address`, as the kernel knows it.
+std::string directory_of(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2 || wanted < begin || wanted >= end)
+      continue;
+    const std::size_t path = line.find('/');
+    return path == std::string::npos ? std::string() : line.substr(path, line.rfind('/') - path);
+  }
+  return {};
+}
+
+// The first rank of the node decides, since what the file system says may change between two looks.
+template <class Question>
+bool first_rank_says(World& world, const std::string& what, Question&& question) {
+  std::int32_t answer = 0;
+  if (world.node_rank() == 0) answer = question() ? 1 : 0;
+  world.node_group().broadcast(view_of(&answer, 1), 0, what);
+  return answer != 0;
+}
+
+// Null where the window would not fit. The library can be told to keep windows elsewhere; asking it where takes a
+// quarter of a second, so the usual place is looked at before, and the true one, where it is another, after.
+std::unique_ptr<NodeSegment> try_window(World& world, std::span<const std::size_t> sizes, const std::string& what) {
+  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  const auto fits = [&](const std::string& directory) { return has_room(world, total, directory); };
+  if (!first_rank_says(world, what, [&] { return fits(usual_directory); })) return nullptr;
+  auto segment = mpi::make_shared_window(world.node_group(), sizes);
+  if (!segment) return nullptr;
+  const bool stays = first_rank_says(world, what, [&] {
+    const std::string directory = directory_of(segment->part(0));
+    return directory.empty() || directory == usual_directory || fits(directory);
+  });
+  if (stays) return segment;
+  segment->close();
+  return nullptr;
 }
 
 }  // namespace
@@ -48,10 +89,7 @@ std::unique_ptr<NodeSegment> NodeSegment::allocate(World& world, std::size_t byt
   Communicator& group = world.node_group();
   if (group.size() == 1) return make_private_segment(bytes);
   const std::vector<std::size_t> sizes = gather_sizes(group, bytes, what);
-  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  if (window_fits(world, total, what)) {
-    if (auto segment = mpi::make_shared_window(group, sizes)) return segment;
-  }
+  if (auto segment = try_window(world, sizes, what)) return segment;
   for (const std::string& directory : world.options().segment_directories) {
     std::string reason;
     if (auto segment = make_file_segment(group, sizes, directory, reason)) return segment;

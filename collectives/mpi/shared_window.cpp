@@ -57,25 +57,6 @@ class SharedWindow final : public NodeSegment {
 
 }  // namespace
 
-std::string window_directory() {
-  constexpr const char* fallback = "/dev/shm";
-  int provided = 0;
-  COHORT_MPI(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
-  std::string directory = fallback;
-  int index = 0;
-  if (MPI_T_cvar_get_index("osc_sm_backing_directory", &index) == MPI_SUCCESS) {
-    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-    int length = 0;
-    COHORT_MPI(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &length));
-    std::vector<char> text(static_cast<std::size_t>(length) + 1, '\0');
-    COHORT_MPI(MPI_T_cvar_read(handle, text.data()));
-    COHORT_MPI(MPI_T_cvar_handle_free(&handle));
-    if (text.front() != '\0') directory = text.data();
-  }
-  COHORT_MPI(MPI_T_finalize());
-  return directory;
-}
-
 std::size_t open_window_bytes(const cohort::Communicator& group) {
   return dynamic_cast<const Communicator&>(group).window_bytes;
 }

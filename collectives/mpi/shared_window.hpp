@@ -4,14 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 
 #include "collectives/node_segment.hpp"
 
 namespace cohort::mpi {
-
-// The directory in which the library keeps the memory of shared windows.
-std::string window_directory();
 
 // Bytes of the open windows over `group`.
 std::size_t open_window_bytes(const cohort::Communicator& group);
