@@ -111,39 +111,34 @@ class Distortion {
 // Squared distances of all pixel centres to the nearest line of the pen, where that is within reach of its ink.
 class Canvas {
  public:
-  static constexpr int stride = 32;  // floats per row: whole blocks of `block`
-  static constexpr int block = 4;
-
   explicit Canvas(float reach) : reach_(reach) { distance2_.fill(reach * reach); }
 
   void line(Point from, Point to) {
-    const int left = first_pixel(std::min(from.x, to.x)) / block * block, right = last_pixel(std::max(from.x, to.x));
+    const int left = first_pixel(std::min(from.x, to.x)), right = last_pixel(std::max(from.x, to.x));
     const int top = first_pixel(std::min(from.y, to.y)), bottom = last_pixel(std::max(from.y, to.y));
     const float dx = to.x - from.x, dy = to.y - from.y;
     const float length2 = dx * dx + dy * dy;
     const float inverse = length2 > 0 ? 1 / length2 : 0;
     for (int row = top; row <= bottom; ++row) {
       const float y = static_cast<float>(row) + 0.5F - from.y;
-      for (int column = left; column <= right; column += block) {
-        float* distances = &distance2_[static_cast<std::size_t>(row * stride + column)];
-        for (int i = 0; i < block; ++i) {
-          const float x = static_cast<float>(column + i) + 0.5F - from.x;
-          const float along = std::min(std::max((x * dx + y * dy) * inverse, 0.0F), 1.0F);
-          const float away_x = x - along * dx, away_y = y - along * dy;
-          distances[i] = std::min(distances[i], away_x * away_x + away_y * away_y);
-        }
+      float* distances = &distance2_[static_cast<std::size_t>(row * side)];
+      for (int column = left; column <= right; ++column) {
+        const float x = static_cast<float>(column) + 0.5F - from.x;
+        const float along = std::min(std::max((x * dx + y * dy) * inverse, 0.0F), 1.0F);
+        const float away_x = x - along * dx, away_y = y - along * dy;
+        distances[column] = std::min(distances[column], away_x * away_x + away_y * away_y);
       }
     }
   }
 
-  std::span<const float> row(int row) const { return {&distance2_[static_cast<std::size_t>(row * stride)], side}; }
+  std::span<const float> row(int row) const { return {&distance2_[static_cast<std::size_t>(row * side)], side}; }
 
  private:
   int first_pixel(float low) const { return std::max(static_cast<int>(low - reach_), 0); }
   int last_pixel(float high) const { return std::min(static_cast<int>(high + reach_), side - 1); }
 
   float reach_;
-  std::array<float, side * stride> distance2_;
+  std::array<float, pixels> distance2_;
 };
 
 // The stroke's points after distortion, joined by lines or by curves through them (Catmull-Rom).
@@ -208,7 +203,7 @@ class Digits final : public Dataset {
       : purpose_(std::move(purpose)),
         count_(count),
         seed_(seed),
-        images_(std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(count) * pixels)),
+        samples_(std::make_unique_for_overwrite<Sample[]>(static_cast<std::size_t>(count))),
         states_(std::make_unique<std::atomic<State>[]>(static_cast<std::size_t>(count))) {}
 
   const std::string& description() const override { return description_; }
@@ -218,30 +213,37 @@ class Digits final : public Dataset {
 
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
     COHORT_CHECK(index >= 0 && index < count_, "digit {} of {}", index, count_);
-    const int digit = digit_of(index);
-    label = static_cast<float>(digit);
-    std::uint8_t* kept = image(index);
-    std::atomic<State>& state = states_[static_cast<std::size_t>(index)];
-    State found = state.load(std::memory_order_acquire);
-    if (found == State::absent && state.compare_exchange_strong(found, State::drawing, std::memory_order_acquire)) {
-      draw(index, digit, kept);
-      state.store(State::ready, std::memory_order_release);
+    const auto at = static_cast<std::size_t>(index);
+    State found = states_[at].load(std::memory_order_acquire);
+    if (found == State::absent && states_[at].compare_exchange_strong(found, State::drawing)) {
+      samples_[at] = draw(index);
+      states_[at].store(State::ready, std::memory_order_release);
       found = State::ready;
     }
-    std::array<std::uint8_t, pixels> own;
-    if (found != State::ready) draw(index, digit, own.data());  // another thread is at it: cheaper than waiting
-    scale_bytes({found == State::ready ? kept : own.data(), pixels}, scale, values);
+    if (found == State::ready) return hand_out(samples_[at], scale, values, label);
+    hand_out(draw(index), scale, values, label);  // another thread is at it: cheaper than waiting
   }
 
-  void will_read(std::int64_t index) const override { prefetch_bytes({image(index), pixels}); }
+  void will_read(std::int64_t index) const override { prefetch_bytes(samples_[static_cast<std::size_t>(index)].image); }
 
  private:
   enum class State : std::uint8_t { absent, drawing, ready };
+  struct Sample {
+    std::array<std::uint8_t, pixels> image;
+    std::uint8_t digit;
+  };
 
-  std::uint8_t* image(std::int64_t index) const { return images_.get() + static_cast<std::size_t>(index) * pixels; }
+  static void hand_out(const Sample& sample, float scale, std::span<float> values, float& label) {
+    scale_bytes(sample.image, scale, values);
+    label = sample.digit;
+  }
 
-  void draw(std::int64_t index, int digit, std::uint8_t* to) const {
-    draw_digit(digit, Draws(RandomStream(seed_, purpose_, static_cast<std::uint64_t>(index))), to);
+  Sample draw(std::int64_t index) const {
+    Sample sample;
+    sample.digit = static_cast<std::uint8_t>(digit_of(index));
+    draw_digit(sample.digit, Draws(RandomStream(seed_, purpose_, static_cast<std::uint64_t>(index))),
+               sample.image.data());
+    return sample;
   }
 
   // Ten samples in a row hold every digit once, so that any number of first samples is balanced.
@@ -251,7 +253,7 @@ class Digits final : public Dataset {
     std::iota(digits.begin(), digits.end(), 0);
     for (int last = digit_classes - 1; last > 0; --last)
       std::swap(digits[last], digits[order.below(static_cast<std::uint64_t>(last) + 1, last)]);
-    return digits[index % digit_classes];
+    return digits[static_cast<std::size_t>(index % digit_classes)];
   }
 
   std::string description_ = "built-in digits";
@@ -259,7 +261,7 @@ class Digits final : public Dataset {
   std::int64_t count_;
   std::uint64_t seed_;
   Shape shape_{1, side, side};
-  std::unique_ptr<std::uint8_t[]> images_;
+  std::unique_ptr<Sample[]> samples_;  // memory is touched only when a sample is drawn
   std::unique_ptr<std::atomic<State>[]> states_;
 };
 

@@ -13,12 +13,6 @@
 
 namespace cohort {
 
-struct FileTraits {
-  using value_type = std::FILE*;
-  static value_type null() noexcept { return nullptr; }
-  static void release(value_type file) noexcept { std::fclose(file); }
-};
-
 // Whether a file is compressed is seen from its first bytes, not from its name. Every error is an Error(usage) with the
 // path and what is wrong. Neither copies nor moves.
 class InputFile {
@@ -39,6 +33,12 @@ class InputFile {
   std::size_t read(std::span<std::uint8_t> bytes);
 
  private:
+  struct FileTraits {
+    using value_type = std::FILE*;
+    static value_type null() noexcept { return nullptr; }
+    static void release(value_type file) noexcept { std::fclose(file); }
+  };
+
   std::size_t read_stored(std::span<std::uint8_t> bytes);
   std::size_t inflate(std::span<std::uint8_t> bytes);
   bool refill();

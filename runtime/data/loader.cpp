@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
-#include <thread>
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/error.hpp"
@@ -166,8 +164,6 @@ const Batch* Loader::next() {
   while (state.filled.load(std::memory_order_acquire) == wanted) state.filled.wait(wanted);
   Slot& slot = state.slot(state.taken);
   if (slot.error) std::rethrow_exception(slot.error);
-  if (state.options.delay_seconds > 0)
-    std::this_thread::sleep_for(std::chrono::duration<double>(state.options.delay_seconds));
   ++state.taken;
   return &slot.batch;
 }

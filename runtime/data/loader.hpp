@@ -27,7 +27,6 @@ struct LoaderOptions {
   std::int64_t first_epoch = 0;
   std::int64_t last_epoch = 1;  // exclusive
   int slots = 8;
-  double delay_seconds = 0;  // test fault: slept before each batch is handed out
 };
 
 // Runs through all epochs without a stop between them: the next epoch's permutation is made while the ring of slots is
