@@ -1,5 +1,6 @@
 #include "runtime/ndarray/ndarray.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -11,14 +12,15 @@ namespace {
 
 // Bytes of a new array. Throws for negative extents and for sizes no memory has.
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
-  std::int64_t elements = shape.empty() ? 0 : 1;
+  constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() / 8;
+  std::int64_t product = 1;
   for (const std::int64_t extent : shape) {
     COHORT_CHECK(extent >= 0, "an array cannot have the shape {}", to_string(shape));
-    const bool fits = extent == 0 || elements <= (std::numeric_limits<std::int64_t>::max() / 8) / extent;
-    COHORT_CHECK(fits, "an array of shape {} is too large", to_string(shape));
-    elements *= extent;
+    const std::int64_t factor = std::max<std::int64_t>(extent, 1);  // a later 0 must not hide an overflow
+    COHORT_CHECK(product <= limit / factor, "an array of shape {} is too large", to_string(shape));
+    product *= factor;
   }
-  return static_cast<std::size_t>(elements) * dtype_bytes(dtype);
+  return static_cast<std::size_t>(shape.count()) * dtype_bytes(dtype);
 }
 
 void check_present(const NDArray& array, const char* doing) {

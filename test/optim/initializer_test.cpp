@@ -44,9 +44,9 @@ void check_normal(const Values& values, double sigma) {
   const Moments found = moments(values);
   CHECK(std::abs(found.mean) < 4 * sigma / std::sqrt(n));
   CHECK(std::abs(found.deviation - sigma) < 4 * sigma / std::sqrt(2 * n));
-  for (const auto& [limit, share] : {std::pair{2.0, 0.0455}, std::pair{3.0, 0.0027}}) {
-    const auto outside = static_cast<double>(
-        std::count_if(values.begin(), values.end(), [&](float v) { return std::abs(v) > limit * sigma; }));
+  for (const auto& [deviations, share] : {std::pair{2.0, 0.0455}, std::pair{3.0, 0.0027}}) {
+    const auto far = [limit = deviations * sigma](float v) { return std::abs(v) > limit; };
+    const auto outside = static_cast<double>(std::count_if(values.begin(), values.end(), far));
     CHECK(std::abs(outside / n - share) < 4 * std::sqrt(share / n));
   }
 }
