@@ -26,13 +26,13 @@ void find_lifetimes(StepPlan& plan) {
   }
 }
 
-// The written value may take the read value's memory when this step is the last to use that memory, and the only use
-// in this step is the pair's.
+// The written value may take the read value's memory when it has taken none yet, this step is the last to use that
+// memory, and the only use in this step is the pair's.
 bool may_share(const StepPlan& plan, int time, int read, int written) {
   const Storage& source = plan.storage_of(read);
   const Storage& target = plan.storage_of(written);
   if (source.kind != StorageKind::planned || source.last != time || source.bytes != target.bytes) return false;
-  if (plan.at(read).storage == plan.at(written).storage) return false;
+  if (target.first != time) return false;
   const std::vector<int> reads = plan.steps[index(time)].reads();
   return std::ranges::count_if(reads, [&](int value) { return plan.at(value).storage == plan.at(read).storage; }) == 1;
 }
