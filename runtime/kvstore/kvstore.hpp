@@ -42,10 +42,14 @@ struct StepReport {
 // Applied to one key: `received` is the sum over ranks and devices, `stored` is changed in place.
 using Updater = std::function<void(const Key& key, const NDArray& received, NDArray& stored)>;
 
-// Every verb must be called by every rank for the same keys the same number of times; init, broadcast, barrier and
-// set_optimizer are collective. Rounds of different keys are independent: ranks may push keys in different orders. push
-// returns at once; what a pull fills is waited for when it is read. Values are summed over ranks and devices in (rank,
-// device) order, the same bits on every rank. Errors name the verb and the key.
+// Every verb must be called by every rank for the same keys the same number of times; init, broadcast, barrier,
+// set_optimizer, set_updater and close are collective, and first end the rounds this rank has pushed. Rounds of
+// different keys are independent: ranks may push keys in different orders. push and pull wait for work pending on the
+// arrays they are given, never for other ranks; what a pull fills is waited for when it is read. Values are summed over
+// the devices of a rank in the order given, then over the ranks of a node and over nodes in rank order: the same bits
+// on every rank. Everything runs in the caller's thread, inside the verbs and the waits of this store: a rank that is
+// about to block elsewhere calls wait_all first, since other ranks may need its part of a round. Errors name the verb
+// and the key.
 class KVStore {
  public:
   virtual ~KVStore() = default;
@@ -69,7 +73,8 @@ class KVStore {
                  int priority = 0);
 
   // Where updates run. Without either, the store holds the last round's sum. An updater function is run by one rank of
-  // each node on the whole key. Setting one replaces the other and its state.
+  // each node on the whole key and must not call the store. Setting one replaces the other and its state; an empty
+  // function leaves neither.
   virtual void set_optimizer(Optimizer optimizer) = 0;
   virtual void set_updater(Updater updater) = 0;
   // The store's optimizer, to set rescale and learning rate before a push. Null without one.
@@ -77,21 +82,24 @@ class KVStore {
 
   virtual void barrier() = 0;
 
-  // The store's own memory for a key: pushing `gradient(key)` copies nothing, and reading `weight(key)` after a round
-  // (wait_all or a pull) needs no copy either. weight(key) may be one copy for all ranks of a node: read only.
+  // The store's own memory for a key, until close: pushing `gradient(key)` copies nothing, and reading `weight(key)`
+  // needs no copy either. Both wait, when touched, for the round in flight; pointers kept across a push are valid again
+  // after wait_all. weight(key) may be one copy for all ranks of a node: read only, and not between a push and the end
+  // of its round.
   virtual NDArray gradient(const Key& key) = 0;
   virtual NDArray weight(const Key& key) = 0;
 
   // Blocks until every round this rank has pushed is done, doing this rank's part of the work.
   virtual void wait_all() = 0;
 
-  // The control word of the next round of pushes, and, after wait_all, that round's reports of all ranks in rank order.
+  // The control word of the next pushes, on every rank or on none, and, after wait_all, those of all ranks in rank
+  // order.
   virtual void set_report(const StepReport& report) = 0;
   virtual std::vector<StepReport> reports() const = 0;
 
   // Bytes that push and pull have copied between arrays and the store's memory.
   virtual std::uint64_t copied_bytes() const = 0;
-  // "node (mpi window)" or "rank": where the weights lie.
+  // Where the weights lie: "node (mpi window)", "node (private)" for a rank alone on its node, or "rank".
   virtual std::string weights_placement() const = 0;
 
   // Collective: releases shared memory. Called before World::finish.
