@@ -19,7 +19,7 @@ class Elementwise {
   virtual void subtract(const float* a, const float* b, float* out, std::int64_t count) = 0;
   virtual void multiply(const float* a, const float* b, float* out, std::int64_t count) = 0;
   // Copies an image batch (N,C,H,W) into the layout of `out`; equal layouts, one channel or a 1x1 image copy plainly.
-  virtual void convert(ConstTensorView in, TensorView out) = 0;
+  virtual void convert(const ConstTensorView& in, const TensorView& out) = 0;
 };
 
 }  // namespace cohort

@@ -71,10 +71,10 @@ class LoopElementwise final : public Elementwise {
       multiply_loop(a + begin, b + begin, out + begin, end - begin);
     });
   }
-  void convert(ConstTensorView in, TensorView out) override;
+  void convert(const ConstTensorView& in, const TensorView& out) override;
 };
 
-void LoopElementwise::convert(ConstTensorView in, TensorView out) {
+void LoopElementwise::convert(const ConstTensorView& in, const TensorView& out) {
   COHORT_CHECK(in.shape == out.shape, "convert: shapes {} and {} differ", to_string(in.shape), to_string(out.shape));
   COHORT_CHECK(in.dtype == DType::f32 && out.dtype == DType::f32, "convert: float32 only, not {} to {}",
                to_string(in.dtype), to_string(out.dtype));

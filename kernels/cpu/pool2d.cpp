@@ -1,5 +1,6 @@
 // Own loops, vectorised over channels: every window reads its cells in row-major order, so the first maximum wins.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -19,8 +20,17 @@ struct Window {
   float divisor;
 };
 
-// The order of a maximum: larger wins, and the first NaN wins over everything.
-inline bool beats(float value, float best) { return value > best || (value != value && best == best); }
+// The order of a maximum: larger wins, NaN wins over everything. Bitwise or, so that loops vectorise.
+inline bool beats(float value, float best) {
+  return static_cast<bool>(static_cast<int>(value > best) | static_cast<int>(value != value));
+}
+
+// `value` where `position` is the wanted one, else 0; both are at least 0. Arithmetic instead of a choice, since
+// compilers turn choices among a few known positions into branches and then cannot vectorise.
+inline float value_at(float value, std::int32_t position, std::int32_t wanted) {
+  const std::int32_t mask = ((position ^ wanted) - 1) >> 31;  // all ones where equal
+  return std::bit_cast<float>(std::bit_cast<std::int32_t>(value) & mask);
+}
 
 COHORT_CLONES void first_cell(const float* cell, std::int32_t position, float* best, std::int32_t* positions,
                               std::int64_t channels) {
@@ -48,7 +58,7 @@ COHORT_CLONES void next_cell_untracked(const float* cell, float* best, std::int6
 COHORT_CLONES void give_to_cell(const float* out_grad, const std::int32_t* positions, std::int32_t position,
                                 float* cell, std::int64_t channels) {
 #pragma omp simd
-  for (std::int64_t c = 0; c < channels; ++c) cell[c] += positions[c] == position ? out_grad[c] : 0.0f;
+  for (std::int64_t c = 0; c < channels; ++c) cell[c] += value_at(out_grad[c], positions[c], position);
 }
 
 COHORT_CLONES void add_cell(const float* cell, float* sum, std::int64_t channels) {
@@ -66,24 +76,53 @@ COHORT_CLONES void add_share(const float* out_grad, float divisor, float* cell, 
   for (std::int64_t c = 0; c < channels; ++c) cell[c] += out_grad[c] / divisor;
 }
 
-// One output row of the 2x2 window at stride 2, all of it inside the image. `positions` may be null.
+// Channels are taken in blocks of this many. The last block of a count that is no multiple of it overlaps the one
+// before: writing the same values twice costs less than a loop over the rest.
+constexpr std::int64_t block = 16;
+
+// Four cells of a 2x2 window for channels [0, count), inside the image; a row of pixels is `channels` floats a pixel.
+inline void max_2x2_channels(const float* a, const float* b, std::int64_t channels, float* best,
+                             std::int32_t* positions, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t c = 0; c < count; ++c) {
+    const bool second = beats(a[channels + c], a[c]);
+    const float of_two = second ? a[channels + c] : a[c];
+    const std::int32_t of_two_at = second ? 1 : 0;
+    const bool third = beats(b[c], of_two);
+    const float of_three = third ? b[c] : of_two;
+    const std::int32_t of_three_at = third ? 2 : of_two_at;
+    const bool fourth = beats(b[channels + c], of_three);
+    best[c] = fourth ? b[channels + c] : of_three;
+    positions[c] = fourth ? 3 : of_three_at;
+  }
+}
+
+inline void max_2x2_channels_grad(const float* out_grad, const std::int32_t* positions, std::int64_t channels, float* a,
+                                  float* b, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t c = 0; c < count; ++c) {
+    a[c] = value_at(out_grad[c], positions[c], 0);
+    a[channels + c] = value_at(out_grad[c], positions[c], 1);
+    b[c] = value_at(out_grad[c], positions[c], 2);
+    b[channels + c] = value_at(out_grad[c], positions[c], 3);
+  }
+}
+
+// One output row of the 2x2 window at stride 2, all of it inside the image.
 COHORT_CLONES void max_2x2_row(const float* upper, const float* lower, float* out, std::int32_t* positions,
                                std::int64_t width, std::int64_t channels) {
   for (std::int64_t column = 0; column < width; ++column) {
     const float* a = upper + 2 * column * channels;
     const float* b = lower + 2 * column * channels;
     float* best = out + column * channels;
-    std::int32_t* where = positions + column * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float a0 = a[c], a1 = a[channels + c], b0 = b[c], b1 = b[channels + c];
-      const bool right_above = beats(a1, a0);
-      const bool right_below = beats(b1, b0);
-      const float above = right_above ? a1 : a0;
-      const float below = right_below ? b1 : b0;
-      const bool down = beats(below, above);
-      best[c] = down ? below : above;
-      where[c] = down ? (right_below ? 3 : 2) : (right_above ? 1 : 0);
+    std::int32_t* at = positions + column * channels;
+    if (channels < block) {
+      max_2x2_channels(a, b, channels, best, at, channels);
+      continue;
+    }
+    for (std::int64_t c = 0; c < channels; c += block) {
+      const std::int64_t first = std::min(c, channels - block);
+      max_2x2_channels(a + first, b + first, channels, best + first, at + first, block);
     }
   }
 }
@@ -94,13 +133,14 @@ COHORT_CLONES void max_2x2_row_grad(const float* out_grad, const std::int32_t* p
     float* a = upper + 2 * column * channels;
     float* b = lower + 2 * column * channels;
     const float* grad = out_grad + column * channels;
-    const std::int32_t* where = positions + column * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) {
-      a[c] = where[c] == 0 ? grad[c] : 0.0f;
-      a[channels + c] = where[c] == 1 ? grad[c] : 0.0f;
-      b[c] = where[c] == 2 ? grad[c] : 0.0f;
-      b[channels + c] = where[c] == 3 ? grad[c] : 0.0f;
+    const std::int32_t* at = positions + column * channels;
+    if (channels < block) {
+      max_2x2_channels_grad(grad, at, channels, a, b, channels);
+      continue;
+    }
+    for (std::int64_t c = 0; c < channels; c += block) {
+      const std::int64_t first = std::min(c, channels - block);
+      max_2x2_channels_grad(grad + first, at + first, channels, a + first, b + first, block);
     }
   }
 }
@@ -123,7 +163,7 @@ class LoopPool2d : public Pool2d {
   std::int64_t out_image_size() const { return spec_.out_height * spec_.out_width * spec_.channels; }
 
   Window window(std::int64_t row, std::int64_t column) const {
-    const auto [height, width] = std::array{spec_.height, spec_.width};
+    const std::int64_t height = spec_.height, width = spec_.width;
     Window w{};
     w.row_origin = row * spec_.stride[0] - spec_.pad[0];
     w.column_origin = column * spec_.stride[1] - spec_.pad[1];
@@ -132,8 +172,10 @@ class LoopPool2d : public Pool2d {
     w.bottom = std::max(w.top, std::min(w.row_origin + spec_.kernel[0], height));
     w.right = std::max(w.left, std::min(w.column_origin + spec_.kernel[1], width));
     const std::int64_t real = (w.bottom - w.top) * (w.right - w.left);
-    const std::int64_t padded = (std::min(w.row_origin + spec_.kernel[0], height + spec_.pad[0]) - w.row_origin) *
-                                (std::min(w.column_origin + spec_.kernel[1], width + spec_.pad[1]) - w.column_origin);
+    const auto padded_extent = [&](std::int64_t origin, std::int64_t size, std::size_t axis) {
+      return std::max<std::int64_t>(std::min(origin + spec_.kernel[axis], size + spec_.pad[axis]) - origin, 0);
+    };
+    const std::int64_t padded = padded_extent(w.row_origin, height, 0) * padded_extent(w.column_origin, width, 1);
     if (spec_.kind == PoolKind::avg)
       w.divisor = static_cast<float>(std::max<std::int64_t>(spec_.count_include_pad ? padded : real, 1));
     else

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/base/backend.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/conv2d.hpp"
 #include "test/kernels/reference.hpp"
 #include "test/support/catch.hpp"
@@ -10,6 +11,7 @@
 namespace {
 
 using cohort::Conv2dSpec;
+using cohort::test::difference;
 using cohort::test::integers;
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
@@ -68,13 +70,13 @@ void check_convolution(const Conv2dSpec& spec) {
 
   const auto conv = cohort::cpu_backend().conv2d(spec);
   conv->forward(data.data(), {weight.data(), 1}, bias.data(), out.data());
-  CHECK(out == want_out);
+  CHECK(difference(out, want_out) == "");
   conv->backward_weights(data.data(), out_grad.data(), weight_grad.data(), bias_grad.data());
-  CHECK(weight_grad == want_weight);
-  if (spec.bias) CHECK(bias_grad == want_bias);
+  CHECK(difference(weight_grad, want_weight) == "");
+  if (spec.bias) CHECK(difference(bias_grad, want_bias) == "");
   if (!spec.data_gradient) return;
   conv->backward_data(out_grad.data(), {weight.data(), 1}, data_grad.data());
-  CHECK(data_grad == want_data);
+  CHECK(difference(data_grad, want_data) == "");
 }
 
 }  // namespace
@@ -127,4 +129,41 @@ TEST_CASE("convolution, the shapes of LeNet") {
                        .data_gradient = false});
     check_convolution({.batch = batch, .channels = 20, .height = 12, .width = 12, .filters = 50, .kernel = {5, 5}});
   }
+}
+
+TEST_CASE("convolution, packed weights follow the version and the address") {
+  // Enough channels that no primitive takes the plain format.
+  const Conv2dSpec spec{.batch = 1, .channels = 32, .height = 4, .width = 4, .filters = 32, .kernel = {3, 3}};
+  const Sizes sizes(spec);
+  const Floats data = integers(sizes.data, 1), bias(32, 0.0f), out_grad = integers(sizes.out, 2);
+  Floats weight = integers(sizes.weight, 3);
+  Floats doubled = weight;
+  for (float& value : doubled) value *= 2;
+  const auto conv = cohort::cpu_backend().conv2d(spec);
+  const auto run = [&](const float* values, std::uint64_t version) {
+    std::pair<Floats, Floats> result{Floats(sizes.out), Floats(sizes.data)};
+    conv->forward(data.data(), {values, version}, bias.data(), result.first.data());
+    conv->backward_data(out_grad.data(), {values, version}, result.second.data());
+    return result;
+  };
+  const auto before = run(weight.data(), 1);
+  const auto other_address = run(doubled.data(), 1);
+  CHECK(other_address != before);
+  CHECK(run(weight.data(), 1) == before);
+  weight = doubled;
+  CHECK(run(weight.data(), 2) == other_address);
+}
+
+TEST_CASE("convolution, what the spec left out is refused") {
+  Conv2dSpec spec{.batch = 1, .channels = 1, .height = 5, .width = 5, .filters = 1, .kernel = {3, 3}};
+  float dummy[25] = {};
+  spec.data_gradient = false;
+  CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec)->backward_data(dummy, {dummy, 1}, dummy), cohort::Error);
+  spec.train = false;
+  CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec)->backward_weights(dummy, dummy, dummy, dummy), cohort::Error);
+  spec.kernel = {6, 3};
+  CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec), cohort::Error);
+  spec.kernel = {3, 3};
+  spec.groups = 2;
+  CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec), cohort::Error);
 }
