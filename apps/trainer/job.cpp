@@ -53,20 +53,14 @@ void settle_defaults(World& world, TrainConfig& config) {
   if (config.threads == 0) config.threads = cores_per_rank(world);
 }
 
-// "--lr = 0.05\n..." as MXNet's start line has it: "lr=0.05, ...".
-std::string one_line(std::string text) {
+// As MXNet's start line has it: "Namespace(lr=0.05, ...)".
+std::string namespace_text(const TrainConfig& config) {
   std::string line;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string item = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (const std::size_t equals = item.find(" = "); equals != std::string::npos) item.replace(equals, 3, "=");
-    std::string name = item.substr(2);
-    std::replace(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(std::min(name.find('='), name.size())), '-',
-                 '_');
-    line += fmt::format("{}{}", line.empty() ? "" : ", ", name);
-  }
+  visit_flags(config, [&](const FlagInfo& flag, const auto& value) {
+    std::string name(flag.name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    line += fmt::format("{}{}={}", line.empty() ? "" : ", ", name, value);
+  });
   return fmt::format("Namespace({})", line);
 }
 
@@ -199,7 +193,7 @@ void describe_start(const World& world, const TrainConfig& config, const FitPart
   run.kv_store = parts.store.type();
   run.weights_placement = parts.store.weights_placement();
   run.threads = config.threads;
-  parts.progress.line(fmt::format("start with arguments {}", one_line(config_text(config, false))));
+  parts.progress.line(fmt::format("start with arguments {}", namespace_text(config)));
   if (config.data_dir.empty()) parts.progress.line("no --data-dir: training on the built-in digits");
   if (config.tail == "mxnet" && world.size() > 1)
     parts.progress.line(fmt::format("Resizing training data to {} batches per machine", run.steps_per_epoch));
