@@ -59,9 +59,9 @@ void add_flags(CLI::App& app, TrainConfig& config) {
     if (flag.name == "optimizer") help += fmt::format(": {}", names_of(optimizer_table()));
     if (flag.name == "initializer") help += fmt::format(": {}", names_of(initializer_table()));
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>)
-      app.add_flag(name, value, help);
+      app.add_flag(name, value, help)->take_last();
     else
-      app.add_option(name, value, help)->capture_default_str();
+      app.add_option(name, value, help)->capture_default_str()->take_last();  // as argparse does
   });
 }
 

@@ -12,7 +12,7 @@ constexpr MetricRow table[] = {
     {"accuracy", "acc", "share of samples whose largest probability is at the label", make_accuracy},
     {"top_k_accuracy", "top_k_acc", "share of samples whose label is among the k largest", make_top_k_accuracy},
     {"cross-entropy", "ce", "mean of -log(probability of the label)", make_cross_entropy},
-    {"nll-loss", "nll_loss", "the same number under its other name", make_nll_loss},
+    {"nll-loss", "nll_loss,nll", "the same number under its other name", make_nll_loss},
 };
 
 }  // namespace

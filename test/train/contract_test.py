@@ -75,7 +75,7 @@ class Log(job.TrainerTest):
         self.assertIn("lr 0.1", result.out)
 
     def test_seconds_and_steps_stop_every_rank_alike(self):
-        result = self.good(2, ["--max-seconds", "0.2", "--print-hash", "--inject", "delay@*:5ms", "--run-log", self.path("log")])
+        result = self.good(2, ["--max-seconds", "1", "--print-hash", "--inject", "delay@*:5ms", "--run-log", self.path("log")])
         self.assertEqual(len(set(result.hashes().values())), 1)
         self.assertGreater(len(self.log_records("log", "step")), 3)
 
