@@ -26,20 +26,15 @@ std::vector<std::size_t> gather_sizes(Communicator& group, std::size_t bytes, co
 // Where the libraries keep shared memory unless told otherwise.
 constexpr const char* usual_directory = "/dev/shm";
 
-// Whether `directory` has the room for a window of `bytes`. Asked before anybody touches it: a touch beyond the file
-// system's end is a fatal signal, not an error. The file system counts only pages that were touched, so what open
-// windows were promised is taken off whole.
-bool has_room(World& world, std::size_t bytes, const std::string& directory) {
-  const std::size_t limit = world.options().shared_memory_limit;
-  const std::size_t promised = mpi::open_window_bytes(world.node_group());
-  if (limit > 0 && promised + bytes > limit) return false;
+// Whether `directory` has the room for shared windows of `bytes` that nobody has touched. Asked before anybody does: a
+// touch beyond the file system's end is a fatal signal, not an error.
+bool has_room(const World& world, std::size_t bytes, const std::string& directory) {
   struct statvfs status {};
   if (::statvfs(directory.c_str(), &status) != 0) return false;
   const std::size_t room = static_cast<std::size_t>(status.f_bavail) * status.f_frsize;
   // The library's own control pages and padding, and a margin for other jobs.
   constexpr std::size_t overhead_per_rank = 64 * 1024;
-  const std::size_t overhead = bytes / 16 + overhead_per_rank * static_cast<std::size_t>(world.node_size());
-  return promised + bytes + overhead <= room;
+  return bytes + bytes / 16 + overhead_per_rank * static_cast<std::size_t>(world.node_size()) <= room;
 }
 
 // The directory of the file that is mapped at `address`, as the kernel knows it.
@@ -69,14 +64,16 @@ bool first_rank_says(World& world, const std::string& what, Question&& question)
 // Null where the window would not fit. The library can be told to keep windows elsewhere; asking it where takes a
 // quarter of a second, so the usual place is looked at before, and the true one, where it is another, after.
 std::unique_ptr<NodeSegment> try_window(World& world, std::span<const std::size_t> sizes, const std::string& what) {
-  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  const auto fits = [&](const std::string& directory) { return has_room(world, total, directory); };
-  if (!first_rank_says(world, what, [&] { return fits(usual_directory); })) return nullptr;
+  // A file system counts only pages that were touched, so what open windows were promised is asked for again.
+  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), mpi::open_window_bytes(world.node_group()));
+  const std::size_t limit = world.options().shared_memory_limit;
+  const bool allowed = limit == 0 || total <= limit;
+  if (!first_rank_says(world, what, [&] { return allowed && has_room(world, total, usual_directory); })) return nullptr;
   auto segment = mpi::make_shared_window(world.node_group(), sizes);
   if (!segment) return nullptr;
   const bool stays = first_rank_says(world, what, [&] {
     const std::string directory = directory_of(segment->part(0));
-    return directory.empty() || directory == usual_directory || fits(directory);
+    return directory.empty() || directory == usual_directory || has_room(world, total, directory);
   });
   if (stays) return segment;
   segment->close();

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "collectives/same_text.hpp"
 #include "collectives/mpi/session.hpp"
 #include "collectives/rank_table.hpp"
+#include "collectives/same_text.hpp"
 #include "collectives/solo/communicator.hpp"
 #include "kernels/base/log.hpp"
 

@@ -11,18 +11,22 @@
 namespace cohort::mpi {
 
 // The communicators of one session and what they have in common. It owns all handles, since to free one is collective:
-// that happens in close(), in the order of their making, which is the same on all ranks that share them.
+// that happens in close(), in the order of their making, which is the same on all ranks that share them. Neither copies
+// nor moves.
 struct CommunicatorPool {
-  std::chrono::milliseconds wait_limit;
-  std::int64_t message_limit;  // elements per call; larger views are cut
+  std::chrono::milliseconds wait_limit{};
+  std::int64_t message_limit = 0;  // elements per call; larger views are cut
   std::vector<Comm> comms;
 
-  // Collective over all ranks.
-  void close() noexcept { comms.clear(); }
-  // Leaves the handles to the library; for a session that has failed.
-  void abandon() noexcept {
+  CommunicatorPool() = default;
+  CommunicatorPool(const CommunicatorPool&) = delete;
+  CommunicatorPool& operator=(const CommunicatorPool&) = delete;
+  // What was not closed belongs to a session that has failed: left to the library.
+  ~CommunicatorPool() {
     for (Comm& comm : comms) comm.release();
   }
+  // Collective over all ranks.
+  void close() noexcept { comms.clear(); }
 };
 
 // Blocking calls are nonblocking ones that are tested until the limit, so that a peer that has died or stopped is an

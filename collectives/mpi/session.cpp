@@ -45,7 +45,6 @@ struct Session::State {
   std::string library;
   ThreadLevel thread_level = ThreadLevel::funneled;
   std::vector<std::string> unlinked;
-  bool finished = false;
 };
 
 Session::Session(const WorldOptions& options) : state_(std::make_unique<State>()) {
@@ -74,9 +73,7 @@ Session::Session(const WorldOptions& options) : state_(std::make_unique<State>()
   state_->unlinked = unlink_library_files(*memory_group);
 }
 
-Session::~Session() {
-  if (!state_->finished) state_->pool.abandon();
-}
+Session::~Session() = default;
 
 cohort::Communicator& Session::all() { return *state_->all; }
 int Session::memory_leader() const { return state_->memory_leader; }
@@ -87,7 +84,6 @@ void Session::finish() {
   restore_names(state_->unlinked);
   state_->all->barrier("the end of the job");
   state_->pool.close();
-  state_->finished = true;
   COHORT_MPI(MPI_Finalize());
 }
 

@@ -1,6 +1,5 @@
 #include "collectives/mpi/shared_window.hpp"
 
-#include <array>
 #include <numeric>
 #include <vector>
 

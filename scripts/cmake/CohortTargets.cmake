@@ -9,6 +9,8 @@ if(COHORT_WERROR)
 endif()
 target_compile_definitions(cohort_options INTERFACE COHORT_SOURCE_ROOT="${PROJECT_SOURCE_DIR}/"
                                                     FMT_HEADER_ONLY=1 OMPI_SKIP_MPICXX=1)
+# The ranks of a job compare it: all of them must run the same build.
+target_link_options(cohort_options INTERFACE LINKER:--build-id)
 target_include_directories(cohort_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_include_directories(cohort_options SYSTEM INTERFACE
                            $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
