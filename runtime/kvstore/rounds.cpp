@@ -42,12 +42,15 @@ void Rounds::launch(Slot& slot, const UpdateStep& step) {
 void Rounds::progress() {
   if (advancing_) return;
   advancing_ = true;
-  struct Leave {
-    bool& flag;
-    ~Leave() { flag = false; }
-  } leave{advancing_};
-  std::erase_if(active_, [this](Slot* slot) { return advance(*slot); });
-  board_.advance();
+  try {
+    std::erase_if(active_, [this](Slot* slot) { return advance(*slot); });
+    board_.advance();
+  } catch (...) {
+    advancing_ = false;
+    abandon(std::current_exception());
+    throw;
+  }
+  advancing_ = false;
 }
 
 // True once no round of the slot is left.

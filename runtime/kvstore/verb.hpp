@@ -7,9 +7,9 @@ namespace cohort {
 
 template <class Body>
 auto SyncStore::in_verb(const char* verb, const Body& body) {
+  rounds_->throw_if_failed();  // says already where it came from
   try {
     COHORT_CHECK(!rounds_->advancing(), "an updater function called the store that runs it");
-    rounds_->throw_if_failed();
     return body();
   } catch (Error& error) {
     error.add_context(fmt::format("calling {} of kv-store {}", verb, name_));

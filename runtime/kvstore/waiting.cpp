@@ -97,7 +97,9 @@ std::string Rounds::describe_wait(const Slot& slot) const {
       if (arena.ready(static_cast<int>(rank), slot.index).load(std::memory_order_acquire) < slot.launched)
         missing.push_back(ranks[rank]);
   } else if (slot.stage == Slot::Stage::exchanging) {
-    what = "has sent or taken no part of it";
+    what = slot.arena->group().shared
+               ? "of another node has sent or taken no part of it; has all of that node pushed it?"
+               : "has sent or taken no part of it";
     for (const OwnPiece& own : slot.pieces)
       if (own.exchange)
         for (const int rank : own.exchange->missing()) missing.push_back(rank);
