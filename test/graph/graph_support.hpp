@@ -1,6 +1,7 @@
 // What the graph tests share: filling arrays with known values and binding small symbols.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
