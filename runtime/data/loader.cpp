@@ -123,7 +123,7 @@ bool Loader::State::wait_for_room(std::int64_t batch, std::int64_t epoch) {
 }
 
 void Loader::State::read_batch(Slot& slot, std::int64_t epoch, std::int64_t step) {
-  constexpr std::size_t ahead = 4;  // samples whose memory is under way
+  constexpr std::size_t ahead = 8;  // samples whose memory is under way
   slot.ids.clear();
   sampler.ids(permutation, step, sampler.options().rank, slot.ids);
   const std::size_t count = slot.ids.size();

@@ -28,7 +28,8 @@ struct SamplerOptions {
 // A pure function of its options: every rank can compute every other rank's part. Copies.
 class Sampler {
  public:
-  // Throws Error(usage) for tail `error` with unequal shares (naming rank and counts), or when an epoch would be empty.
+  // Throws Error(usage) for tail `error` with unequal shares (naming rank and counts), for tail `mxnet` with a global
+  // batch that is no multiple of the ranks, or when an epoch would be empty.
   explicit Sampler(const SamplerOptions& options);
 
   const SamplerOptions& options() const { return options_; }
