@@ -16,8 +16,6 @@
 namespace cohort {
 namespace {
 
-using namespace params_format;
-
 struct CloseFile {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
@@ -87,7 +85,8 @@ class ListReader {
   ListReader(Context& context, const std::string& path) : context_(context), in_(path) {}
 
   NamedArrays read() {
-    if (in_.number<std::uint64_t>("the list's head") != list_magic) in_.wrong("not an NDArray list (wrong magic)");
+    if (in_.number<std::uint64_t>("the list's head") != params_format::list_magic)
+      in_.wrong("not an NDArray list (wrong magic)");
     if (in_.number<std::uint64_t>("the list's head") != 0) in_.wrong("not an NDArray list (reserved word set)");
     const auto count = in_.number<std::uint64_t>("the list's head");
     if (count > in_.left() / sizeof(std::uint32_t))
@@ -110,23 +109,24 @@ class ListReader {
   NDArray read_array() {
     const auto magic = in_.number<std::uint32_t>(place("its head"));
     switch (magic) {
-      case v1_magic: return read_body(read_shape<std::int64_t>(read_axes(0)), dense);
-      case v2_magic:
-      case v3_magic: return read_typed(magic == v3_magic);
+      case params_format::v1_magic: return read_body(read_shape<std::int64_t>(read_axes(0)), params_format::dense);
+      case params_format::v2_magic:
+      case params_format::v3_magic: return read_typed(magic == params_format::v3_magic);
       default:
-        if (magic > static_cast<std::uint32_t>(max_axes))
+        if (magic > static_cast<std::uint32_t>(params_format::max_axes))
           in_.wrong("{}", place(fmt::format("its first word {:#x} is no version known", magic)));
-        return read_body(read_shape<std::uint32_t>(static_cast<std::int32_t>(magic)), dense);
+        return read_body(read_shape<std::uint32_t>(static_cast<std::int32_t>(magic)), params_format::dense);
     }
   }
 
   // V2 and V3: a storage type before the shape.
   NDArray read_typed(bool numpy_shapes) {
     const auto storage = in_.number<std::int32_t>(place("its head"));
-    if (storage < dense || storage > csr || (numpy_shapes && storage != dense))
+    if (storage < params_format::dense || storage > params_format::csr ||
+        (numpy_shapes && storage != params_format::dense))
       in_.wrong("{}", place(fmt::format("its storage type {} is not known", storage)));
     Shape storage_shape;
-    if (storage != dense) storage_shape = read_shape<std::int64_t>(read_axes(0));
+    if (storage != params_format::dense) storage_shape = read_shape<std::int64_t>(read_axes(0));
     if (!numpy_shapes) return read_body(read_shape<std::int64_t>(read_axes(0)), storage, storage_shape);
     const std::int32_t axes = read_axes(-1);
     if (axes == -1) return {};
@@ -139,7 +139,7 @@ class ListReader {
 
   std::int32_t read_axes(std::int32_t least) {
     const auto axes = in_.number<std::int32_t>(place("its shape"));
-    if (axes < least || axes > max_axes) in_.wrong("{}", place(fmt::format("{} axes", axes)));
+    if (axes < least || axes > params_format::max_axes) in_.wrong("{}", place(fmt::format("{} axes", axes)));
     return axes;
   }
 
@@ -159,7 +159,7 @@ class ListReader {
     in_.number<std::int32_t>(place("its device"));
     in_.number<std::int32_t>(place("its device"));
     const Type type = read_type();
-    if (storage != dense) return refuse_sparse(storage, storage_shape, type);
+    if (storage != params_format::dense) return refuse_sparse(storage, storage_shape, type);
     const std::uint64_t bytes = checked_bytes(shape, type.bytes);
     if (!type.dtype) return refuse(bytes, type.name);
     NDArray array = NDArray::zeros(context_, shape, *type.dtype);
@@ -205,13 +205,14 @@ class ListReader {
   }
 
   NDArray refuse_sparse(std::int32_t storage, const Shape& storage_shape, const Type& type) {
-    const int indices = storage == row_sparse ? 1 : 2;
+    const int indices = storage == params_format::row_sparse ? 1 : 2;
     std::array<std::pair<Type, Shape>, 2> parts;
     for (int i = 0; i < indices; ++i) {
       const Type index = read_type();
       parts[static_cast<std::size_t>(i)] = {index, read_shape<std::int64_t>(read_axes(0))};
     }
-    NDArray none = refuse(checked_bytes(storage_shape, type.bytes), storage == row_sparse ? "row_sparse" : "csr");
+    NDArray none =
+        refuse(checked_bytes(storage_shape, type.bytes), storage == params_format::row_sparse ? "row_sparse" : "csr");
     for (int i = 0; i < indices; ++i) {
       const auto& [index, shape] = parts[static_cast<std::size_t>(i)];
       in_.skip(checked_bytes(shape, index.bytes), place("its indices"));

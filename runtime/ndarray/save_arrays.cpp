@@ -7,20 +7,18 @@
 namespace cohort {
 namespace {
 
-using namespace params_format;
-
 template <class T>
 void put(AtomicFile& file, T value) {
   file.write(&value, sizeof value);
 }
 
 void put_array(AtomicFile& file, const NDArray& array) {
-  put(file, v2_magic);
-  put<std::int32_t>(file, dense);
+  put(file, params_format::v2_magic);
+  put<std::int32_t>(file, params_format::dense);
   put(file, static_cast<std::int32_t>(array.shape().rank()));
   if (array.none()) return;
   for (const std::int64_t extent : array.shape()) put(file, extent);
-  put(file, cpu_device);
+  put(file, params_format::cpu_device);
   put<std::int32_t>(file, 0);
   put(file, static_cast<std::int32_t>(array.dtype()));
   const View data = array.view();
@@ -31,7 +29,7 @@ void put_array(AtomicFile& file, const NDArray& array) {
 
 void save_arrays(const std::string& path, const NamedArrays& arrays) {
   AtomicFile file(path);
-  put(file, list_magic);
+  put(file, params_format::list_magic);
   put<std::uint64_t>(file, 0);
   put<std::uint64_t>(file, arrays.size());
   for (const auto& [name, array] : arrays) put_array(file, array);
