@@ -93,7 +93,7 @@ nccl\.h ^collectives/nccl/
 cuda|cublas|curand ^([a-z]+/cuda|collectives/nccl)/
 cudnn ^kernels/cuda/
 dnnl|oneapi/ ^kernels/cpu/
-omp\.h ^kernels/
+omp\.h ^(kernels|test/kernels)/
 Random123/ ^kernels/base/
 CLI/ ^apps/
 catch2/ ^test/support/
@@ -125,7 +125,7 @@ if [ "$conditionals" -gt $limit ]; then
 fi
 
 # ---- Manners of the text. Brackets keep the patterns from matching themselves.
-forbid 'no using-directive at file scope' '^using namespace ' "${code[@]}"
+forbid_outside '^test/.*[.]cpp$' 'no using-directive outside functions' '^using namespace '
 forbid 'paths of one machine do not belong here' '(^|[^A-Za-z0-9_./}-])/(wor[k]|hom[e]|roo[t]|tm[p])/' "${texts[@]}"
 forbid 'no marker without the condition that ends it: TODO: ... when ...' '\b(FIXM[E]|XX[X]|HAC[K])\b' "${texts[@]}"
 { grep -HnE '\bTOD[O]\b' "${texts[@]}" || true; } | { grep -vE 'when |until |once |check_layers' || true; } |
