@@ -25,6 +25,7 @@ class ManualEvent final : public EventState {
   explicit ManualEvent(bool by_caller = false) : by_caller_(by_caller) {}
   bool done() const override { return ended; }
   void wait() override {
+    if (on_wait) on_wait();
     ended = true;
     ++waits;
   }
@@ -32,6 +33,7 @@ class ManualEvent final : public EventState {
 
   bool ended = false;
   int waits = 0;
+  std::function<void()> on_wait;
 
  private:
   bool by_caller_;
@@ -53,7 +55,6 @@ TEST_CASE("memory is aligned and zero") {
 
 TEST_CASE("memory that there is not is said in bytes") {
   CHECK_THROWS_AS(Buffer::allocate(std::numeric_limits<std::size_t>::max()), cohort::Error);
-  CHECK_THROWS_AS(Buffer::allocate(std::numeric_limits<std::size_t>::max() / 2), cohort::Error);
 }
 
 TEST_CASE("a wrapped buffer keeps its owner") {
@@ -172,14 +173,15 @@ TEST_CASE("a buffer named twice counts once, as written if it is anywhere") {
   CHECK(event->done());
 }
 
-TEST_CASE("ordered work waits here for what its caller drives") {
+TEST_CASE("ordered work waits here for what its caller drives, which may use the buffers meanwhile") {
   Stream stream("s");
   const auto a = Buffer::allocate(4);
   Buffer* const one[] = {a.get()};
   const auto round = std::make_shared<ManualEvent>(true);
+  round->on_wait = [&] { a->record_read(std::make_shared<ManualEvent>(true)); };
   a->record_write(round);
   bool done = false;
-  submit_ordered(stream, one, {}, [&] { done = round->done(); })->wait();
+  submit_ordered(stream, {}, one, [&] { done = round->done(); })->wait();
   CHECK(round->waits == 1);
   CHECK(done);
 }

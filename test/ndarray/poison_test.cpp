@@ -135,6 +135,18 @@ TEST_CASE("wait_all throws the error of an array that is gone") {
   CHECK_NOTHROW(context.wait_all());
 }
 
+TEST_CASE("wait_all does not repeat the error of an array that has thrown it and is gone") {
+  Context context(plain_backend());
+  {
+    const NDArray a = NDArray::zeros(context, {1});
+    fail(context, a);
+    CHECK_THROWS_WITH(a.wait_to_read(), "broken");
+    fail(context, a);
+    CHECK_THROWS_WITH(a.wait_to_write(), "broken");
+  }
+  CHECK_NOTHROW(context.wait_all());
+}
+
 TEST_CASE("an error nobody waits for ends with the context") {
   Context context(plain_backend());
   fail(context, NDArray::zeros(context, {1}));

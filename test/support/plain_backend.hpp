@@ -25,7 +25,9 @@ class PlainElementwise final : public Elementwise {
   void multiply(const float* a, const float* b, float* out, std::int64_t count) override {
     for (std::int64_t i = 0; i < count; ++i) out[i] = a[i] * b[i];
   }
-  void convert(const ConstTensorView&, const TensorView&) override { COHORT_FAIL(check, "arrays do not convert layouts"); }
+  void convert(const ConstTensorView&, const TensorView&) override {
+    COHORT_FAIL(check, "arrays do not convert layouts");
+  }
 };
 
 inline const Backend& plain_backend() {
