@@ -89,6 +89,10 @@ TEST_CASE("convolution, values and gradients equal a plain loop") {
         check_convolution(spec);
         spec.kernel = {3, 3};
         check_convolution(spec);
+        spec.stride = {2, 1};
+        spec.dilate = {1, 2};
+        check_convolution(spec);
+        spec.dilate = {1, 1};
         spec.pad = {1, 1};
         check_convolution(spec);
         spec.stride = {2, 2};
@@ -132,8 +136,10 @@ TEST_CASE("convolution, the shapes of LeNet") {
 }
 
 TEST_CASE("convolution, packed weights follow the version and the address") {
-  // Enough channels that no primitive takes the plain format.
-  const Conv2dSpec spec{.batch = 1, .channels = 32, .height = 4, .width = 4, .filters = 32, .kernel = {3, 3}};
+  // With 20 channels the data gradient goes through columns; with 32, every pass is a primitive with a format of its
+  // own.
+  const std::int64_t channels = GENERATE(20, 32);
+  const Conv2dSpec spec{.batch = 1, .channels = channels, .height = 4, .width = 4, .filters = 32, .kernel = {3, 3}};
   const Sizes sizes(spec);
   const Floats data = integers(sizes.data, 1), bias(32, 0.0f), out_grad = integers(sizes.out, 2);
   Floats weight = integers(sizes.weight, 3);
@@ -159,11 +165,15 @@ TEST_CASE("convolution, what the spec left out is refused") {
   float dummy[25] = {};
   spec.data_gradient = false;
   CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec)->backward_data(dummy, {dummy, 1}, dummy), cohort::Error);
+  spec.filters = 16;
+  spec.kernel = {4, 4};
+  CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec)->backward_data(dummy, {dummy, 1}, dummy), cohort::Error);
   spec.train = false;
   CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec)->backward_weights(dummy, dummy, dummy, dummy), cohort::Error);
   spec.kernel = {6, 3};
   CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec), cohort::Error);
   spec.kernel = {3, 3};
+  spec.channels = 3;
   spec.groups = 2;
   CHECK_THROWS_AS(cohort::cpu_backend().conv2d(spec), cohort::Error);
 }

@@ -10,7 +10,7 @@
 #include "kernels/base/error.hpp"
 #include "test/support/catch.hpp"
 
-using namespace cohort;
+namespace cohort::test {
 
 namespace {
 
@@ -195,3 +195,5 @@ TEST_CASE("update, an unknown rule is named with those there are") {
     REQUIRE(error.message() == "unknown update rule 'adamm'; there are: assign, sgd, test");
   }
 }
+
+}  // namespace cohort::test
