@@ -52,8 +52,10 @@ TrainConfig preset_defaults(std::string_view preset) {
 
 void validate(const TrainConfig& c) {
   const auto batch = static_cast<double>(c.batch_size);
-  require_range("batch-size", batch, c.batch_size >= 1, "at least 1");
-  require_range("global-batch", static_cast<double>(c.global_batch), c.global_batch >= 0, "at least 0");
+  constexpr std::int64_t most_samples = 1 << 30;
+  require_range("batch-size", batch, c.batch_size >= 1 && c.batch_size <= most_samples, "1 to 2^30");
+  require_range("global-batch", static_cast<double>(c.global_batch),
+                c.global_batch >= 0 && c.global_batch <= most_samples, "0 to 2^30");
   require_range("num-examples", static_cast<double>(c.num_examples), c.num_examples >= 0, "at least 0");
   require_range("num-classes", c.num_classes, c.num_classes >= 1, "at least 1");
   require_range("num-epochs", c.num_epochs, c.num_epochs >= 0, "at least 0");

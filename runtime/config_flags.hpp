@@ -68,7 +68,7 @@ void visit_flags(Config& c, Visit&& visit) {
   visit(FlagInfo{"run-log", "one JSON object per line: start, steps, epochs, end (docs/run-log.md)"}, c.run_log);
   visit(FlagInfo{"dump-ids", "write the sample ids of every step and rank to this file"}, c.dump_ids);
   visit(FlagInfo{"print-hash", "print a hash of all parameters per rank at the end"}, c.print_hash);
-  visit(FlagInfo{"print-config", "print everything in force after defaults, then stop", mine}, c.print_config);
+  visit(FlagInfo{"print-config", "print everything in force after defaults, then stop"}, c.print_config);
   visit(FlagInfo{"explain-lr", "print the formula of the step with this run's numbers"}, c.explain_lr);
   visit(FlagInfo{"inject", "faults for tests: delay@rank1:30ms[,phase=data|compute][,p=0.05], delay@*:0-20ms"},
         c.inject);

@@ -19,21 +19,22 @@
 namespace cohort {
 namespace {
 
-// Cores of this rank's affinity mask, shared out among the ranks of the node whose masks overlap with it.
+// Cores of this rank's affinity mask, shared out among the ranks of the host whose masks overlap with it.
 int cores_per_rank(World& world) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
-  std::vector<std::uint8_t> all(sizeof mine * static_cast<std::size_t>(world.node_size()));
+  std::vector<std::uint8_t> all(sizeof mine * static_cast<std::size_t>(world.size()));
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(&mine);
-  world.node_group().allgather(view_of(bytes, static_cast<std::int64_t>(sizeof mine)),
-                               view_of(all.data(), static_cast<std::int64_t>(all.size())),
-                               "cores of this node's ranks");
+  world.all().allgather(view_of(bytes, static_cast<std::int64_t>(sizeof mine)),
+                        view_of(all.data(), static_cast<std::int64_t>(all.size())), "cores of all ranks");
+  const std::string& host = world.ranks()[static_cast<std::size_t>(world.rank())].host;
   int sharers = 0;
-  for (int rank = 0; rank < world.node_size(); ++rank) {
+  for (const RankInfo& rank : world.ranks()) {
+    if (rank.host != host) continue;
     cpu_set_t other;
     cpu_set_t common;
-    std::memcpy(&other, all.data() + sizeof other * static_cast<std::size_t>(rank), sizeof other);
+    std::memcpy(&other, all.data() + sizeof other * static_cast<std::size_t>(rank.rank), sizeof other);
     CPU_AND(&common, &mine, &other);
     sharers += CPU_COUNT(&common) > 0 ? 1 : 0;
   }
@@ -178,8 +179,14 @@ std::unique_ptr<Sampler> make_sampler(World& world, const TrainConfig& config, c
 std::unique_ptr<Module> make_module(World& world, Context& context, const TrainConfig& config, const Dataset& train) {
   const Shape input = network_input(world, config, train.sample_shape());
   const Symbol network = make_network(world, config, input);
-  return agreed(world, "shapes of the network",
-                [&] { return std::make_unique<Module>(context, network, input, make_metrics(config)); });
+  world.require_same("network", network.to_json());
+  return agreed(world, "shapes of the network", [&] {
+    auto module = std::make_unique<Module>(context, network, input, make_metrics(config));
+    if (module->output_classes() > 0 && module->output_classes() < train.classes())
+      throw_usage("the network has {} outputs, the data's labels go up to {}", module->output_classes(),
+                  train.classes() - 1);
+    return module;
+  });
 }
 
 void describe_start(const World& world, const TrainConfig& config, const FitParts& parts, RunDescription& run) {
@@ -219,11 +226,36 @@ void describe_end(const World& world, const TrainConfig& config, const FitParts&
   }
 }
 
+// Runs what has been prepared, and says so.
+void train(const FitParts& parts, const TrainConfig& config, int first_epoch) {
+  RunDescription run;
+  describe_start(parts.world, config, parts, run);
+  parts.run_log.start(config, parts.world, run);
+  if (config.load_epoch >= 0)
+    parts.progress.line(fmt::format("Loaded model {}_{:04}.params", config.model_prefix, config.load_epoch));
+  if (const std::string change = rate_change(config, parts.rate); !change.empty()) parts.progress.line(change);
+  if (config.explain_lr && parts.world.rank() == 0)
+    fmt::print("{}\n",
+               explain_learning_rate(config, parts.rate, parts.world.size(), config.global_batch, run.steps_per_epoch));
+  const auto scale = static_cast<float>(config.input_scale);
+  if (config.test_io == 1) {
+    test_io(parts, config, scale);
+    return;
+  }
+  const FitResult result = fit(parts, config, scale, first_epoch);
+  describe_end(parts.world, config, parts, result);
+  parts.run_log.end("done", result.steps, result.samples, result.seconds);
+}
+
 }  // namespace
 
 void run_training_job(World& world, TrainConfig config) {
   world.require_same("flags", config_text(config, true));
   settle_defaults(world, config);
+  if (config.print_config) {
+    if (world.rank() == 0) fmt::print("{}", config_text(config, false));
+    return;
+  }
   set_compute_threads(config.threads);
   open_outputs(world, config);
 
@@ -246,30 +278,22 @@ void run_training_job(World& world, TrainConfig config) {
   StoreOptions store_options;
   store_options.servers_per_node = config.num_servers;
   const std::unique_ptr<KVStore> store = make_store(world, context, config.kv_store, store_options);
-  module->init_optimizer(*store, make_optimizer(config, *module, plan), config.update_on_kvstore == 1, values);
-  module->bind(sampler->local_batches(),
-               validation_sampler(*data.validation, world, config.batch_size).local_batches());
-
-  Progress progress({choose_style(world, config), config.disp_batches, world.size(), world.rank() == 0},
-                    module->metric_names());
-  const FitParts parts{world, *store,  *module,  *data.train, *data.validation, *sampler,
-                       plan,  *faults, *run_log, *dump,       progress};
-  RunDescription run;
-  describe_start(world, config, parts, run);
-  run_log->start(config, world, run);
-  if (config.load_epoch >= 0)
-    progress.line(fmt::format("Loaded model {}_{:04}.params", config.model_prefix, config.load_epoch));
-  if (const std::string change = rate_change(config, plan); !change.empty()) progress.line(change);
-  if (config.explain_lr && world.rank() == 0)
-    fmt::print("{}\n", explain_learning_rate(config, plan, world.size(), config.global_batch, run.steps_per_epoch));
-
-  const auto scale = static_cast<float>(config.input_scale);
-  if (config.test_io == 1) {
-    test_io(parts, config, scale);
-  } else {
-    const FitResult result = fit(parts, config, scale, first_epoch);
-    describe_end(world, config, parts, result);
-    run_log->end("done", result.steps, result.samples, result.seconds);
+  try {
+    agreed(world, "the optimizer", [&] { return make_optimizer(config, *module, plan).updates(); });
+    module->init_optimizer(*store, make_optimizer(config, *module, plan), config.update_on_kvstore == 1, values);
+    agreed(world, "binding the network", [&] {
+      module->bind(sampler->local_batches(),
+                   validation_sampler(*data.validation, world, config.batch_size).local_batches());
+      return true;
+    });
+    Progress progress({choose_style(world, config), config.disp_batches, world.size(), world.rank() == 0},
+                      module->metric_names());
+    train({world, *store, *module, *data.train, *data.validation, *sampler, plan, *faults, *run_log, *dump, progress},
+          config, first_epoch);
+  } catch (const Error& error) {
+    // Found by all ranks alike: they leave in good order. Other errors end the job where it stands.
+    if (error.kind() == ErrorKind::usage) store->close();
+    throw;
   }
   store->close();
 }

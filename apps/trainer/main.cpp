@@ -41,6 +41,8 @@ int show(const cohort::ParsedOptions& parsed) {
 int run_in(cohort::World& world, const cohort::ParsedOptions& parsed) {
   int code = done;
   try {
+    // What a rank is about to do comes first: ranks that were started with different command lines do not meet later.
+    world.require_same("command line", parsed.failed ? parsed.message : parsed.message.empty() ? "train" : "print");
     if (!parsed.message.empty())
       code = world.rank() == 0 ? show(parsed) : (parsed.failed ? wrong_usage : done);
     else

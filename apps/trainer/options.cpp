@@ -111,7 +111,6 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     }
     validate(parsed.config);
     validate_tables(parsed.config);
-    if (parsed.config.print_config) parsed.message = config_text(parsed.config, false);
   } catch (const std::exception& error) {
     parsed.failed = true;
     parsed.message = fmt::format("trainer: {}\n", error.what());

@@ -55,6 +55,9 @@ void Arena::place(const std::vector<std::byte*>& parts) {
     gradients_.push_back(reinterpret_cast<float*>(part + flag_kinds * flag_bytes()));
   }
   weights_ = gradients_[0] + layout_.elements();
+  // MPI promises nothing about fresh window memory. Everybody's flags are down before the barrier that follows.
+  std::fill_n(flags_[static_cast<std::size_t>(group_.local_rank)], flag_kinds * flag_bytes() / sizeof(std::uint64_t),
+              0);
   // Pages lie where they are touched first: gradients at the rank that fills them, weights at their owner.
   std::fill_n(own_gradients(), layout_.elements(), 0.0f);
   for (int key = 0; key < layout_.keys(); ++key)

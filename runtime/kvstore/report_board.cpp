@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <new>
 
 namespace cohort {
@@ -29,6 +30,8 @@ ReportBoard::ReportBoard(World& world, const Group& group) : world_(world), grou
   else
     memory_ = Buffer::allocate(bytes);
   reports_.resize(ranks);
+  // MPI promises nothing about fresh window memory. Records are empty before the agreement that follows.
+  if (ok()) std::memset(part(group.local_rank), 0, bytes);
 
   groups_.resize(group.shared ? static_cast<std::size_t>(world.node_count()) : ranks);
   for (const RankInfo& info : world.ranks())

@@ -80,12 +80,12 @@ class Loader {
     if (!shaped) fail("{} holds {}, but [node, output, version] is needed", owner, json.dump());
     const auto number = json[0].get<std::size_t>();
     if (number >= nodes_.size()) fail("{} refers to node {}, which does not stand before it", owner, number);
-    const int output = json[1].get<int>();
+    const auto output = json[1].get<std::uint64_t>();
     const Node& node = *nodes_[number];
-    const int outputs =
-        node.variable() ? 1 : static_cast<int>(node.row->output_names(node.row->parse(node.attributes)).names.size());
+    const std::uint64_t outputs =
+        node.variable() ? 1 : (node.row->output_names(node.row->parse(node.attributes)).names.size());
     if (output >= outputs) fail("{} refers to output {} of node '{}', which has {}", owner, output, node.name, outputs);
-    return {nodes_[number], output};
+    return {nodes_[number], static_cast<int>(output)};
   }
 
   // Merges the maps of all generations; the first to name a key wins. Returns the keys that came from `attr`.

@@ -32,7 +32,7 @@ void IdDump::step(std::int64_t step, const Batch& batch) {
     std::string line = fmt::format("{} {}", step, rank);
     for (std::int64_t i = 0; i < counts[rank]; ++i)
       line += fmt::format(" {}", all[rank * most + static_cast<std::size_t>(i)]);
-    if (std::fputs((line + "\n").c_str(), file_) < 0)
+    if (std::fputs((line + "\n").c_str(), file_) < 0 || std::fflush(file_) != 0)
       COHORT_FAIL(io, "cannot write {}: {}", path_, std::strerror(errno));
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/operators/operator.hpp"
 #include "runtime/optim/initializer.hpp"
 
 namespace cohort {
@@ -47,6 +48,10 @@ Module::Module(Context& context, Symbol symbol, const Shape& sample_shape, std::
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (std::find(inputs.begin(), inputs.end(), arguments[i]) == inputs.end())
       shapes_[arguments[i]] = inferred.arguments[i];
+  const NodeEntry& head = symbol_.heads().front();
+  const Shape& output = inferred.outputs.front();
+  if (!head.node->variable() && head.node->row->name == "SoftmaxOutput" && output.rank() == 2)
+    output_classes_ = output[1];
   for (const std::string& name : names_) keys_.emplace_back(name);
   measure_.metrics.resize(metrics_.size());
 }
@@ -160,15 +165,14 @@ void Module::fill_inputs(Executor& executor, const Batch& batch) {
 }
 
 void Module::measure(const Executor& executor, const Batch& batch) {
-  const NDArray& output = executor.outputs().front();
   measure_.loss_sum = 0;
   std::fill(measure_.metrics.begin(), measure_.metrics.end(), MetricTotals{});
-  if (output.shape().rank() != 2) return;
+  if (output_classes_ == 0) return;
+  const NDArray& output = executor.outputs().front();
   const std::span<const float> probabilities(output.data(), static_cast<std::size_t>(output.count()));
-  const std::int64_t classes = output.shape()[1];
-  measure_.loss_sum = loss_metric_->measure(probabilities, batch.labels, classes).sum;
+  measure_.loss_sum = loss_metric_->measure(probabilities, batch.labels, output_classes_).sum;
   for (std::size_t i = 0; i < metrics_.size(); ++i)
-    measure_.metrics[i] = metrics_[i]->measure(probabilities, batch.labels, classes);
+    measure_.metrics[i] = metrics_[i]->measure(probabilities, batch.labels, output_classes_);
 }
 
 void Module::push_gradient(std::size_t index) {

@@ -42,6 +42,9 @@ class Module {
 
   // Fresh values by MXNet's rules: a function of seed and names alone.
   ParameterMap initial_parameters(const std::string& initializer, const std::string& network, std::uint64_t seed) const;
+  // Classes that the first output distributes over: the width of a SoftmaxOutput of rank 2; 0 for other networks, which
+  // have no loss and no metrics here.
+  std::int64_t output_classes() const { return output_classes_; }
   std::vector<std::string> metric_names() const;
   // Throws Error(usage) where a parameter is missing from `values`, is not the network's, or has another shape.
   void require_parameters(const ParameterMap& values) const;
@@ -88,6 +91,7 @@ class Module {
   std::unique_ptr<Metric> loss_metric_;
   std::vector<std::string> names_;
   std::map<std::string, Shape> shapes_;
+  std::int64_t output_classes_ = 0;
 
   KVStore* store_ = nullptr;
   std::unique_ptr<Replica> replica_;  // where updates run off the store

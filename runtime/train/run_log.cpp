@@ -25,6 +25,9 @@ Json object(const NamedValues& values) {
   return json;
 }
 
+// File names in flags need not be UTF-8.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -67,7 +70,7 @@ void RunLog::start(const TrainConfig& config, const World& world, const RunDescr
   json["kv_store"] = run.kv_store;
   json["weights"] = run.weights_placement;
   json["threads"] = run.threads;
-  write(json.dump());
+  write(text_of(json));
 }
 
 void RunLog::step(const StepRecord& r) {
@@ -81,7 +84,7 @@ void RunLog::step(const StepRecord& r) {
                   {"accuracy", number(r.accuracy)},
                   {"lr", number(r.learning_rate)},
                   {"seconds", number(r.seconds)}};
-  write(json.dump());
+  write(text_of(json));
 }
 
 void RunLog::epoch(const EpochRecord& r) {
@@ -94,19 +97,19 @@ void RunLog::epoch(const EpochRecord& r) {
             {"samples_per_second", number(static_cast<double>(r.samples) / r.seconds)},
             {"train", object(r.train)}};
   if (!r.validation.empty()) json["validation"] = object(r.validation);
-  write(json.dump());
+  write(text_of(json));
 }
 
 void RunLog::event(const std::string& what, const std::string& detail) {
   if (!file_) return;
-  write(Json{{"type", "event"}, {"time", unix_time()}, {"what", what}, {"detail", detail}}.dump());
+  write(text_of(Json{{"type", "event"}, {"time", unix_time()}, {"what", what}, {"detail", detail}}));
 }
 
 void RunLog::end(const std::string& status, std::int64_t steps, std::int64_t samples, double seconds) {
   if (!file_) return;
   const Json json{{"type", "end"},  {"time", unix_time()}, {"status", status},
                   {"steps", steps}, {"samples", samples},  {"seconds", number(seconds)}};
-  write(json.dump());
+  write(text_of(json));
 }
 
 }  // namespace cohort

@@ -82,6 +82,7 @@ class Checkpoints(job.TrainerTest):
                  "operator": json.dumps(BRANCHED).replace("elemwise_add", "NoSuchOperator"),
                  "loop": json.dumps(BRANCHED).replace("[[10, 0, 0]", "[[13, 0, 0]"),
                  "index": json.dumps(BRANCHED).replace("[[10, 0, 0]", "[[99, 0, 0]"),
+                 "output": json.dumps(BRANCHED).replace("[[10, 0, 0]", "[[10, 4294967295, 0]"),
                  "shape": json.dumps(BRANCHED).replace('"num_hidden": "32", "no_bias"', '"num_hidden": "31", "no_bias"')}
         for name, text in cases.items():
             with self.subTest(name=name):

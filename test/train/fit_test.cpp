@@ -6,8 +6,12 @@
 #include "runtime/models/models.hpp"
 #include "test/support/all_ranks.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/mpi_main.hpp"
 
 namespace cohort {
+
+using test::test_world;
+
 namespace {
 
 // Samples whose values follow from their index.
@@ -17,6 +21,7 @@ class CountedSamples : public Dataset {
   const std::string& description() const override { return description_; }
   std::int64_t count() const override { return count_; }
   const Shape& sample_shape() const override { return shape_; }
+  int classes() const override { return 3; }
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = scale * static_cast<float>((static_cast<std::size_t>(index) * 7 + i) % 11);
