@@ -1,6 +1,7 @@
 #include "runtime/data/input_file.hpp"
 
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +25,7 @@ constexpr std::uint64_t greatest_ratio = 1032;
 
 }  // namespace
 
-InputFile::InputFile(std::string path) : path_(std::move(path)) {
+InputFile::InputFile(std::string path) : path_(std::move(path)), stream_(std::make_unique<z_stream>()) {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) throw_system(path_, errno);
   if (S_ISDIR(status.st_mode)) throw_system(path_, EISDIR);
@@ -36,12 +37,12 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   compressed_ = read_stored(start) == start.size() && start == gzip_magic;
   std::rewind(file_.get());
   constexpr int gzip_wrapper = 16;
-  if (compressed_ && inflateInit2(&stream_, MAX_WBITS + gzip_wrapper) != Z_OK)
+  if (compressed_ && inflateInit2(stream_.get(), MAX_WBITS + gzip_wrapper) != Z_OK)
     COHORT_FAIL(memory, "{}: zlib cannot start", path_);
 }
 
 InputFile::~InputFile() {
-  if (compressed_) inflateEnd(&stream_);
+  if (compressed_) inflateEnd(stream_.get());
 }
 
 std::uint64_t InputFile::most_bytes() const { return compressed_ ? stored_bytes_ * greatest_ratio : stored_bytes_; }
@@ -57,36 +58,36 @@ std::size_t InputFile::read_stored(std::span<std::uint8_t> bytes) {
 std::size_t InputFile::inflate(std::span<std::uint8_t> bytes) {
   std::size_t got = 0;
   while (got < bytes.size() && !ended_) {
-    if (stream_.avail_in == 0 && !refill())
+    if (stream_->avail_in == 0 && !refill())
       throw_usage("{}: the gzip stream is cut off: {} compressed bytes hold no end", path_, stored_bytes_);
     const std::size_t room = std::min<std::size_t>(bytes.size() - got, std::numeric_limits<uInt>::max());
-    stream_.next_out = bytes.data() + got;
-    stream_.avail_out = static_cast<uInt>(room);
-    const int code = ::inflate(&stream_, Z_NO_FLUSH);
-    got += room - stream_.avail_out;
+    stream_->next_out = bytes.data() + got;
+    stream_->avail_out = static_cast<uInt>(room);
+    const int code = ::inflate(stream_.get(), Z_NO_FLUSH);
+    got += room - stream_->avail_out;
     if (code == Z_STREAM_END)
       start_next_member();
     else if (code != Z_OK && code != Z_BUF_ERROR)
-      throw_usage("{}: the gzip stream is damaged after {} unpacked bytes: {}", path_, stream_.total_out,
-                  stream_.msg != nullptr ? stream_.msg : zError(code));
+      throw_usage("{}: the gzip stream is damaged after {} unpacked bytes: {}", path_, stream_->total_out,
+                  stream_->msg != nullptr ? stream_->msg : zError(code));
   }
   return got;
 }
 
 bool InputFile::refill() {
-  stream_.next_in = chunk_.data();
-  stream_.avail_in = static_cast<uInt>(read_stored(chunk_));
-  return stream_.avail_in > 0;
+  stream_->next_in = chunk_.data();
+  stream_->avail_in = static_cast<uInt>(read_stored(chunk_));
+  return stream_->avail_in > 0;
 }
 
 // gzip streams may follow one another; anything else after one is not ours to guess at.
 void InputFile::start_next_member() {
-  if (stream_.avail_in == 0 && !refill()) {
+  if (stream_->avail_in == 0 && !refill()) {
     ended_ = true;
     return;
   }
-  if (stream_.next_in[0] != gzip_magic[0]) throw_usage("{}: bytes that are no gzip follow the gzip stream", path_);
-  inflateReset(&stream_);
+  if (stream_->next_in[0] != gzip_magic[0]) throw_usage("{}: bytes that are no gzip follow the gzip stream", path_);
+  inflateReset(stream_.get());
 }
 
 }  // namespace cohort

@@ -1,15 +1,16 @@
 // Reading a file from its beginning to its end, unpacked where it is gzip-compressed.
 #pragma once
 
-#include <zlib.h>
-
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "kernels/base/handle.hpp"
+
+struct z_stream_s;  // zlib's
 
 namespace cohort {
 
@@ -49,7 +50,7 @@ class InputFile {
   std::uint64_t stored_bytes_ = 0;  // the file's size
   bool compressed_ = false;
   bool ended_ = false;
-  z_stream stream_{};
+  std::unique_ptr<z_stream_s> stream_;
   std::array<std::uint8_t, 1 << 16> chunk_;
 };
 
