@@ -122,6 +122,7 @@ TEST_CASE("when a gradient is reported it is final, and its argument may be over
     seen.emplace(order[i], options.gradients.at(order[i]).values());
     options.gradients.at(order[i]).fill(1000);
     options.arguments.at(order[i]).fill(1000);
+    context.wait_all();
   });
   executor.forward(true);
   executor.backward();
@@ -143,6 +144,7 @@ TEST_CASE("one gradient that reaches two arguments unchanged is written to both"
   executor.on_gradient_ready([&](std::size_t i) {
     seen.emplace(order[i], options.gradients.at(order[i]).values());
     options.gradients.at(order[i]).fill(0);
+    context.wait_all();
   });
   executor.forward(true);
   executor.backward();

@@ -5,8 +5,7 @@
 
 #include "test/kvstore/stores.hpp"
 
-using namespace cohort;
-using namespace cohort::test;
+namespace cohort::test {
 
 namespace {
 
@@ -300,3 +299,5 @@ TEST_CASE("broadcast registers and pulls, barrier holds all ranks") {
     REQUIRE_ALL(world, all_equal(out, static_cast<float>(world.size())));
   });
 }
+
+}  // namespace cohort::test

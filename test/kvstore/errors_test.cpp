@@ -1,8 +1,7 @@
 // Callers' mistakes: named on the rank that makes them, and on all ranks where all would wait.
 #include "test/kvstore/stores.hpp"
 
-using namespace cohort;
-using namespace cohort::test;
+namespace cohort::test {
 
 namespace {
 
@@ -135,3 +134,5 @@ TEST_CASE("an updater's error comes out of the verb that runs it, and ends the s
     REQUIRE(error_of([&] { store->wait_all(); }).find("no update today") != std::string::npos);
   }
 }
+
+}  // namespace cohort::test

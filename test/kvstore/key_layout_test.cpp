@@ -5,7 +5,7 @@
 
 #include "test/support/catch.hpp"
 
-using namespace cohort;
+namespace cohort::test {
 
 namespace {
 
@@ -82,3 +82,5 @@ TEST_CASE("key layout, cuts are aligned and cover the range") {
       }
     }
 }
+
+}  // namespace cohort::test

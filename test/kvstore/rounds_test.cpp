@@ -7,8 +7,7 @@
 
 #include "test/kvstore/stores.hpp"
 
-using namespace cohort;
-using namespace cohort::test;
+namespace cohort::test {
 
 namespace {
 
@@ -248,3 +247,5 @@ TEST_CASE("where the weights lie is said") {
   REQUIRE_ALL(world, own->weights_placement() == "rank");
   own->close();
 }
+
+}  // namespace cohort::test

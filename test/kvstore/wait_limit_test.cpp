@@ -4,8 +4,7 @@
 
 #include "test/kvstore/stores.hpp"
 
-using namespace cohort;
-using namespace cohort::test;
+namespace cohort::test {
 
 namespace {
 
@@ -79,3 +78,5 @@ TEST_CASE("a rank that gives no report is named") {
   INFO("error text: " << text);
   REQUIRE_ALL(world, (late || (kind == ErrorKind::timeout && text.find("report") != std::string::npos)));
 }
+
+}  // namespace cohort::test

@@ -141,6 +141,9 @@ TEST_CASE("wait_all does not repeat the error of an array that has thrown it and
     const NDArray a = NDArray::zeros(context, {1});
     fail(context, a);
     CHECK_THROWS_WITH(a.wait_to_read(), "broken");
+  }
+  {
+    const NDArray a = NDArray::zeros(context, {1});
     fail(context, a);
     CHECK_THROWS_WITH(a.wait_to_write(), "broken");
   }
