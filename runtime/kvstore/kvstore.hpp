@@ -45,11 +45,11 @@ using Updater = std::function<void(const Key& key, const NDArray& received, NDAr
 // Every verb must be called by every rank for the same keys the same number of times; init, broadcast, barrier,
 // set_optimizer, set_updater and close are collective, and first end the rounds this rank has pushed. Rounds of
 // different keys are independent: ranks may push keys in different orders. push and pull wait for work pending on the
-// arrays they are given, never for other ranks; what a pull fills is waited for when it is read. Values are summed over
-// the devices of a rank in the order given, then over the ranks of a node and over nodes in rank order: the same bits
-// on every rank. Everything runs in the caller's thread, inside the verbs and the waits of this store: a rank that is
-// about to block elsewhere calls wait_all first, since other ranks may need its part of a round. Errors name the verb
-// and the key.
+// arrays they are given (an array that two keys fill waits for the first key's round), else never for other ranks; what
+// a pull fills is waited for when it is read. Values are summed over the devices of a rank in the order given, then
+// over the ranks of a node and over nodes in rank order: the same bits on every rank. Everything runs in the caller's
+// thread, inside the verbs and the waits of this store: a rank that is about to block elsewhere calls wait_all first,
+// since other ranks may need its part of a round. Errors name the verb and the key.
 class KVStore {
  public:
   virtual ~KVStore() = default;

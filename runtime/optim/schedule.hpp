@@ -20,7 +20,7 @@ class Schedule {
   virtual double rate(double base, std::uint64_t update) const = 0;
 };
 
-// Update numbered s still uses the old rate (optimizers.md section 5 of MXNet's numerics: changes are strict).
+// Update numbered s still uses the old rate (MXNet changes strictly after a boundary).
 std::shared_ptr<const Schedule> factor_schedule(std::uint64_t step, double factor, double stop = 1e-8,
                                                 WarmUp warm_up = {});
 std::shared_ptr<const Schedule> multi_factor_schedule(std::vector<std::uint64_t> steps, double factor,

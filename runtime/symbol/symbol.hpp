@@ -63,7 +63,8 @@ class Symbol {
                        const std::map<std::string, Symbol>& named_inputs = {});
   static Symbol group(const std::vector<Symbol>& symbols);
 
-  // MXNet's JSON, every generation that model-formats.md section 2 describes; `origin` names the text in errors.
+  // MXNet's JSON of every generation, from 0.8 (`param`) over 0.9 (`attr`) to 1.x (`attrs`); `origin` names the text in
+  // errors.
   static Symbol from_json(const std::string& text, const std::string& origin);
   // The 1.x form.
   std::string to_json() const;

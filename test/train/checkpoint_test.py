@@ -97,16 +97,6 @@ class Accuracy(job.TrainerTest):
         self.good(2, ["--network", "lenet", "--num-examples", 12000, "--num-epochs", 2, "--run-log", self.path("log")])
         self.assertGreater(self.log_records("log", "epoch")[-1]["validation"]["accuracy"], 0.95)
 
-    def test_mnist(self):
-        if not job.DATA:
-            self.skipTest("COHORT_TEST_DATA is not set")
-        flags = ["--data-dir", os.path.join(job.DATA, "mnist"), "--num-epochs", 1, "--run-log", self.path("log")]
-        for np, store in ((0, "local"), (2, "dist_sync")):
-            self.good(np, flags + ["--network", "lenet", "--kv-store", store])
-            self.assertGreater(self.log_records("log", "epoch")[-1]["validation"]["accuracy"], 0.97)
-            self.good(np, flags + ["--network", "mlp", "--kv-store", store])
-            self.assertGreater(self.log_records("log", "epoch")[-1]["validation"]["accuracy"], 0.93)
-
 
 if __name__ == "__main__":
     job.main()
