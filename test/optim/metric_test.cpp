@@ -54,7 +54,7 @@ TEST_CASE("cross-entropy adds -log(p + 1e-12) in double") {
   CHECK_THROWS_AS(metric->measure(probabilities, Values{2, 4, 0}, 4), Error);
   CHECK_THROWS_AS(metric->measure(probabilities, Values{2, -1, 0}, 4), Error);
   CHECK(make_metric("ce")->name() == "cross-entropy");
-  for (const char* name : {"nll-loss", "nll_loss"}) {
+  for (const char* name : {"nll-loss", "nll_loss", "nll"}) {
     const auto other = make_metric(name);
     CHECK(other->name() == "nll-loss");
     CHECK(other->measure(probabilities, Values{2, 2, 0}, 4).sum ==
@@ -75,5 +75,5 @@ TEST_CASE("wrong sizes and names are refused") {
   CHECK_THROWS_AS(make_metric("top_k_accuracy"), Error);
   CHECK_THROWS_WITH(make_metric("f2"),
                     "unknown metric 'f2'; there are: accuracy (acc), top_k_accuracy (top_k_acc), cross-entropy (ce), "
-                    "nll-loss (nll_loss)");
+                    "nll-loss (nll_loss,nll)");
 }
