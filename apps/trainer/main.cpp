@@ -7,6 +7,7 @@
 #include "apps/trainer/environment.hpp"
 #include "apps/trainer/job.hpp"
 #include "apps/trainer/options.hpp"
+#include "collectives/peer_state.hpp"
 #include "collectives/world.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/kvstore/kvstore.hpp"
@@ -68,6 +69,10 @@ int main(int argc, char** argv) {
     cohort::World world(options);
     try {
       return run_in(world, parsed);
+    } catch (const cohort::Error& error) {
+      const bool waited = error.kind() == cohort::ErrorKind::timeout;
+      cohort::log_failure(error.what() + (waited ? cohort::stopped_peers(world) : std::string()));
+      world.abort(failed);
     } catch (const std::exception& error) {
       cohort::log_failure(error.what());
       world.abort(failed);

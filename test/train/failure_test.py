@@ -32,16 +32,22 @@ class Failure(job.TrainerTest):
     def launch(self, np, flags):
         """Starts a job and waits until it trains; returns it with the ranks' processes."""
         self.before = job.shared_memory_files()
+        if os.path.exists(self.path("log")):
+            os.remove(self.path("log"))
         words = job.command(np, ["--network", "mlp", "--num-epochs", 10000, "--num-examples", 2000, "--run-log",
                                  self.path("log")] + flags)
         process = job.start(words)
         limit = time.monotonic() + 60
         while time.monotonic() < limit:
-            if os.path.exists(self.path("log")) and sum(1 for _ in open(self.path("log"))) > 5:
+            if os.path.exists(self.path("log")) and self.lines() > 5:
                 return process, children_of(process.pid)
             time.sleep(0.05)
         process.kill()
         self.fail("the job did not start to train: " + process.communicate()[1])
+
+    def lines(self):
+        with open(self.path("log")) as log:
+            return sum(1 for _ in log)
 
     def ends(self, process, ranks, limit, *parts):
         result = job.finish(process, limit)
@@ -62,7 +68,6 @@ class Failure(job.TrainerTest):
                 self.assertEqual(len(ranks), np)
                 os.kill(ranks[victim], signal.SIGKILL)
                 self.ends(process, ranks, 10)
-                os.remove(self.path("log"))
 
     def test_stopped_rank_is_named(self):
         for nodes in ([], ["--ranks-per-node", "1"]):
@@ -70,7 +75,6 @@ class Failure(job.TrainerTest):
                 process, ranks = self.launch(3, ["--stall-abort", 3] + nodes)
                 os.kill(ranks[1], signal.SIGSTOP)
                 self.ends(process, ranks, 20, "rank 1")
-                os.remove(self.path("log"))
 
     def test_terminated_job(self):
         process, ranks = self.launch(2, [])
