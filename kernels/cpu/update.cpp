@@ -80,6 +80,7 @@ class Assign final : public UpdateKernel {
  public:
   int state_count(const UpdateStep&) const override { return 0; }
   void run(const UpdateSlice& slice, const UpdateStep&) const override {
+    if (slice.elements == 0) return;  // its pointers may be null
     const auto parts = slice.contributions;
     if (parts.size() == 2) return add(parts[0], parts[1], slice.weight, slice.elements);
     over_sums(slice, [&](const float* sum, std::int64_t begin, std::int64_t count) {
