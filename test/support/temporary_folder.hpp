@@ -41,6 +41,7 @@ inline std::string read_text(const std::string& path) {
 }
 
 inline void write_text(const std::string& path, const std::string& text) {
+  std::filesystem::remove(path);  // a file that is cut and rewritten is flushed by some file systems: slow in loops
   std::ofstream(path, std::ios::binary) << text;
 }
 
