@@ -28,8 +28,8 @@ struct UpdateSlice {
   std::int64_t elements = 0;
 };
 
-// One optimizer's element-wise arithmetic. Stateless and thread-safe; a call allocates nothing and runs on the calling
-// thread. Bits do not depend on alignment, slice boundaries or the instruction set.
+// One optimizer's element-wise arithmetic. Stateless and thread-safe; a call allocates nothing and shares a long slice
+// out among the compute threads. Bits do not depend on alignment, slice boundaries, threads or the instruction set.
 class UpdateKernel {
  public:
   virtual ~UpdateKernel() = default;

@@ -8,8 +8,10 @@
 
 namespace cohort {
 
-// Collects bytes in `path`.tmp.<pid>; commit() flushes them to disk and renames. Without commit the temporary file is
-// removed. Every failed call throws Error(io) with the path and the system's words. Neither copies nor moves.
+// Collects bytes in a file without a name, so that nothing is left of a process that is killed; commit() flushes them
+// to disk, names the file `path`.tmp.<pid> and renames it. On file systems that know no such files it has the temporary
+// name from the beginning. Without commit the file is removed. Every failed call throws Error(io) with the path and the
+// system's words. Neither copies nor moves.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -24,6 +26,7 @@ class AtomicFile {
  private:
   std::string path_;
   std::string temporary_;
+  bool named_ = false;  // `temporary_` is there
   std::FILE* file_ = nullptr;
 };
 

@@ -166,7 +166,7 @@ Event submit_ordered(Stream& stream, std::span<Buffer* const> reads, std::span<B
       for (const Event& event : after)
         if (event->driven_by_caller()) by_caller = event;
       if (!by_caller) {
-        const Event event = stream.submit(std::move(task), std::move(after));
+        Event event = stream.submit(std::move(task), std::move(after));
         for (const Use& use : uses) use.write ? use.buffer->add_write(event) : use.buffer->add_read(event);
         return event;
       }

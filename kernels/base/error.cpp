@@ -27,11 +27,12 @@ Error& Error::add_context(std::string_view doing) {
   return *this;
 }
 
+std::string Error::details() const { return (place_.empty() ? std::string() : " at " + place_) + context_; }
+
 void Error::compose() {
   // A usage error is the user's own line: no kind, no place in our source.
   text_ = kind_ == ErrorKind::usage ? message_ : fmt::format("{}: {}", to_string(kind_), message_);
-  if (!place_.empty()) text_ += " at " + place_;
-  text_ += context_;
+  text_ += details();
 }
 
 std::string source_place(std::string_view file, int line) {

@@ -25,6 +25,8 @@ class Error : public std::exception {
 
   ErrorKind kind() const noexcept { return kind_; }
   const std::string& message() const noexcept { return message_; }
+  // What follows the message in what(): the place, where there is one to say, and what the program was doing.
+  std::string details() const;
   const char* what() const noexcept override { return text_.c_str(); }
 
   // Adds "while <doing>" after the place. Called where an error passes through a kvstore verb or a training step.

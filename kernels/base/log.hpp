@@ -1,4 +1,4 @@
-// Lines to standard error and, when asked for, to a file of this rank's own.
+// Lines to standard error and, when asked for, to a file of this rank's own; answers to standard output.
 //
 // The process's identity is set once, after MPI has started; until then lines carry none.
 #pragma once
@@ -35,11 +35,17 @@ namespace log_detail {
 void write(std::string_view text, bool always_shown);
 }
 
+// Text that was asked for, to standard output. Throws Error(io) when it cannot be written there.
+void print_output(std::string_view text);
+
 // A line as it is, without prefix, in one write. For output that scripts parse.
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
   log_detail::write(fmt::format(format, std::forward<Args>(args)...), false);
 }
+
+// Text on one line of bounded length, whatever names it quotes: control characters are shown as escapes.
+std::string one_line(std::string_view text);
 
 // "warning: ..." with this process's identity.
 void log_warning(std::string_view text);

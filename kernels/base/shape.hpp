@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -27,11 +25,8 @@ class Shape {
   const std::vector<std::int64_t>& extents() const { return extents_; }
   void push_back(std::int64_t extent) { extents_.push_back(extent); }
 
-  // Number of elements; 0 for a shape without extents.
-  std::int64_t count() const {
-    if (extents_.empty()) return 0;
-    return std::accumulate(extents_.begin(), extents_.end(), std::int64_t{1}, std::multiplies<>());
-  }
+  // Number of elements; 0 for a shape without extents. The largest number there is where it is larger still.
+  std::int64_t count() const;
 
   // Whether every extent is known.
   bool known() const {

@@ -5,6 +5,7 @@
 
 // Clones give the same bits, since nothing contracts or reassociates (-ffp-contract=off, no -ffast-math). Only on
 // functions without loops over threads: the body that OpenMP outlines would not be cloned. Not on templates.
+// Only in unnamed namespaces: clang 14 exports others under the name with .ifunc behind it, which no caller finds.
 #if !defined(COHORT_NO_CLONES) && defined(__x86_64__) && defined(__ELF__) && defined(__has_attribute)
 #if __has_attribute(target_clones)
 #define COHORT_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))

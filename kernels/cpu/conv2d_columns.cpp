@@ -40,12 +40,28 @@ ColumnConv2d::ColumnConv2d(const Conv2dSpec& spec, std::unique_ptr<Conv2d> forwa
       columns_(column_count(spec)),
       block_(std::clamp<std::int64_t>((enough_rows + pixels_ - 1) / pixels_, 1, spec.batch)),
       workspaces_(static_cast<std::size_t>(omp_get_max_threads())) {
-  if (spec.channels > 1 && spec.data_gradient) weight_.resize(static_cast<std::size_t>(spec.filters * columns_));
+  constexpr std::size_t line = 64 / sizeof(float);  // threads share no cache line
+  const auto whole_lines = [](std::int64_t count) {
+    return (static_cast<std::size_t>(count) + line - 1) / line * line;
+  };
+  const std::size_t columns = whole_lines(column_buffer_size(spec, block_ * pixels_));
+  const std::size_t weights = whole_lines(spec.filters * columns_);
+  const std::size_t sums = spec.bias ? whole_lines(block_ * pixels_ * spec.filters) : 0;
+  const std::size_t ordered = spec.channels > 1 && spec.data_gradient ? weights : 0;
+  // A product's kernel fetches rows past the end of its operands, and of its result for writing; were another thread's
+  // columns there, it would claim its lines back one by one. So a thread's own columns follow its result, and memory
+  // that nobody touches follows the columns and the weights that all threads read.
+  const std::size_t gap = 2 * columns;
+  memory_ = Buffer::allocate((workspaces_.size() * (sums + weights + columns + gap) + ordered + gap) * sizeof(float));
+  auto* next = static_cast<float*>(memory_->data());
+  const auto take = [&](std::size_t count) { return std::span(std::exchange(next, next + count), count); };
   for (Workspace& workspace : workspaces_) {
-    workspace.columns.resize(static_cast<std::size_t>(column_buffer_size(spec, block_ * pixels_)));
-    workspace.weight_grad.resize(static_cast<std::size_t>(spec.filters * columns_));
-    if (spec.bias) workspace.bias_grad.resize(static_cast<std::size_t>(block_ * pixels_ * spec.filters));
+    workspace.bias_grad = take(sums);
+    workspace.weight_grad = take(weights);
+    workspace.columns = take(columns);
+    take(gap);
   }
+  weight_ = take(ordered);
 }
 
 // body(first image, images, workspace) for blocks of images; gives the status of its matrix product.
@@ -113,19 +129,19 @@ void ColumnConv2d::backward_weights(const float* data, const float* out_grad, fl
 
 // The first workspace is always used.
 void ColumnConv2d::collect_weight_grad(float* weight_grad) {
-  std::vector<float>& sum = workspaces_[0].weight_grad;
+  const std::span<float> sum = workspaces_[0].weight_grad;
   for (std::size_t i = 1; i < workspaces_.size(); ++i)
     if (workspaces_[i].used) add_to(sum.data(), workspaces_[i].weight_grad.data(), spec_.filters * columns_);
   swap_inner(sum.data(), weight_grad, spec_.filters, spec_.kernel[0] * spec_.kernel[1], spec_.channels);
 }
 
 void ColumnConv2d::collect_bias_grad(float* bias_grad) {
-  std::vector<float>& sum = workspaces_[0].bias_grad;
+  const std::span<float> sum = workspaces_[0].bias_grad;
+  const std::int64_t count = block_ * pixels_ * spec_.filters;
   for (std::size_t i = 1; i < workspaces_.size(); ++i)
-    if (workspaces_[i].used) add_to(sum.data(), workspaces_[i].bias_grad.data(), static_cast<std::int64_t>(sum.size()));
+    if (workspaces_[i].used) add_to(sum.data(), workspaces_[i].bias_grad.data(), count);
   std::fill_n(bias_grad, spec_.filters, 0.0f);
-  for (std::size_t at = 0; at < sum.size(); at += static_cast<std::size_t>(spec_.filters))
-    add_to(bias_grad, sum.data() + at, spec_.filters);
+  for (std::int64_t at = 0; at < count; at += spec_.filters) add_to(bias_grad, sum.data() + at, spec_.filters);
 }
 
 }  // namespace cohort::cpu

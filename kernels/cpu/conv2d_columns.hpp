@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "kernels/base/buffer.hpp"
 #include "kernels/conv2d.hpp"
 
 namespace cohort::cpu {
@@ -22,10 +24,10 @@ class ColumnConv2d final : public Conv2d {
   void backward_weights(const float* data, const float* out_grad, float* weight_grad, float* bias_grad) override;
 
  private:
-  struct Workspace {  // of one thread
-    std::vector<float> columns;
-    std::vector<float> weight_grad;  // (filters, columns)
-    std::vector<float> bias_grad;    // (pixels of a block, filters)
+  struct Workspace {  // of one thread, in memory_
+    std::span<float> columns;
+    std::span<float> weight_grad;  // (filters, columns)
+    std::span<float> bias_grad;    // (pixels of a block, filters)
     bool used = false;
     int status = 0;  // the first failure of a matrix product; thrown outside the parallel region
   };
@@ -38,11 +40,12 @@ class ColumnConv2d final : public Conv2d {
 
   Conv2dSpec spec_;
   std::unique_ptr<Conv2d> forward_;
-  std::int64_t pixels_;        // of an output image
-  std::int64_t columns_;       // floats of a row
-  std::int64_t block_;         // images of one matrix product
-  std::vector<float> weight_;  // in the order of columns; empty where that is the parameter's own order
-  Parameter ordered_;          // what `weight_` was made from
+  std::int64_t pixels_;      // of an output image
+  std::int64_t columns_;     // floats of a row
+  std::int64_t block_;       // images of one matrix product
+  std::span<float> weight_;  // in memory_, in the order of columns; empty where that is the parameter's own order
+  Parameter ordered_;        // what `weight_` was made from
+  std::shared_ptr<Buffer> memory_;
   std::vector<Workspace> workspaces_;
 };
 

@@ -1,6 +1,7 @@
 // Activations against the standard library in double precision, and the rules that hold bit for bit.
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -57,8 +58,7 @@ double ulps(float got, double want) {
 Floats dense_range(float limit) {
   Floats values;
   for (std::uint32_t bits = 0;; bits += 509) {
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
+    const auto value = std::bit_cast<float>(bits);
     if (!(value <= limit)) return values;
     values.push_back(value);
     values.push_back(-value);
@@ -120,7 +120,7 @@ TEST_CASE("activation, a result depends on its element alone") {
     const Floats all = forward(kind, in);
     for (std::size_t i = 0; i < in.size(); ++i) {
       const Floats alone = forward(kind, {in[i]});
-      CHECK(std::memcmp(&alone[0], &all[i], sizeof(float)) == 0);
+      CHECK(std::bit_cast<std::uint32_t>(alone[0]) == std::bit_cast<std::uint32_t>(all[i]));
     }
     Floats in_place = in;
     cohort::cpu_backend().activation({kind, 67})->forward(in_place.data(), in_place.data());

@@ -1,8 +1,10 @@
 // Files that exist whole or not at all.
 #include "kernels/base/atomic_file.hpp"
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <optional>
@@ -56,6 +58,12 @@ class SmallDisk {
   bool mounted_;
 };
 
+bool knows_nameless_files(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (descriptor >= 0) ::close(descriptor);
+  return descriptor >= 0;
+}
+
 // Writes `bytes` bytes; the text of the error, or nothing.
 std::optional<std::string> save(const std::string& path, std::size_t bytes) {
   try {
@@ -95,7 +103,7 @@ TEST_CASE("without commit the old file stays") {
   {
     AtomicFile file(path);
     file.write("new");
-    CHECK(folder.entries() == 2);
+    CHECK(folder.entries() == (knows_nameless_files(folder.file("")) ? 1 : 2));
   }
   CHECK(read_text(path) == "old");
   CHECK(folder.entries() == 1);

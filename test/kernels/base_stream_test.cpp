@@ -119,9 +119,9 @@ TEST_CASE("whoever keeps the event of a finished task keeps neither its captures
 TEST_CASE("several threads queue and wait at once") {
   Stream stream("s");
   int sum = 0;  // guarded by the queue alone
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&] {
+  std::vector<std::thread> threads(4);
+  for (std::thread& thread : threads)
+    thread = std::thread([&] {
       for (int i = 0; i < 200; ++i) stream.submit([&] { ++sum; })->wait();
     });
   for (std::thread& thread : threads) thread.join();

@@ -7,6 +7,7 @@
 #include "kernels/conv2d.hpp"
 #include "test/kernels/reference.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/compute_threads.hpp"
 
 namespace {
 
@@ -70,13 +71,13 @@ void check_convolution(const Conv2dSpec& spec) {
 
   const auto conv = cohort::cpu_backend().conv2d(spec);
   conv->forward(data.data(), {weight.data(), 1}, bias.data(), out.data());
-  CHECK(difference(out, want_out) == "");
+  CHECK(difference(out, want_out).empty());
   conv->backward_weights(data.data(), out_grad.data(), weight_grad.data(), bias_grad.data());
-  CHECK(difference(weight_grad, want_weight) == "");
-  if (spec.bias) CHECK(difference(bias_grad, want_bias) == "");
+  CHECK(difference(weight_grad, want_weight).empty());
+  if (spec.bias) CHECK(difference(bias_grad, want_bias).empty());
   if (!spec.data_gradient) return;
   conv->backward_data(out_grad.data(), {weight.data(), 1}, data_grad.data());
-  CHECK(difference(data_grad, want_data) == "");
+  CHECK(difference(data_grad, want_data).empty());
 }
 
 }  // namespace
@@ -123,6 +124,7 @@ TEST_CASE("convolution, groups split channels and filters") {
 }
 
 TEST_CASE("convolution, the shapes of LeNet") {
+  const cohort::test::ComputeThreads threads(GENERATE(1, 3));
   for (const std::int64_t batch : {1, 5, 64}) {
     check_convolution({.batch = batch,
                        .channels = 1,

@@ -7,6 +7,7 @@
 #include "kernels/dense.hpp"
 #include "test/kernels/reference.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/compute_threads.hpp"
 
 namespace {
 
@@ -35,17 +36,18 @@ void check_dense(const DenseSpec& s) {
   Floats out(want_out.size(), NAN), data_grad(data.size(), NAN), weight_grad(weight.size(), NAN);
   Floats bias_grad(bias.size(), NAN);
   dense->forward(data.data(), {weight.data(), 1}, bias.data(), out.data());
-  CHECK(difference(out, want_out) == "");
+  CHECK(difference(out, want_out).empty());
   dense->backward_data(out_grad.data(), {weight.data(), 1}, data_grad.data());
-  CHECK(difference(data_grad, want_data) == "");
+  CHECK(difference(data_grad, want_data).empty());
   dense->backward_weights(data.data(), out_grad.data(), weight_grad.data(), bias_grad.data());
-  CHECK(difference(weight_grad, want_weight) == "");
-  if (s.bias) CHECK(difference(bias_grad, want_bias) == "");
+  CHECK(difference(weight_grad, want_weight).empty());
+  if (s.bias) CHECK(difference(bias_grad, want_bias).empty());
 }
 
 }  // namespace
 
 TEST_CASE("dense, values and gradients equal a plain loop") {
+  const cohort::test::ComputeThreads threads(GENERATE(1, 2, 3));
   for (const std::int64_t batch : {1, 2, 7, 64})
     for (const std::int64_t inputs : {1, 5, 128})
       for (const std::int64_t outputs : {1, 10, 33})

@@ -28,20 +28,20 @@ TEST_CASE("elementwise, sums, products and fills, in place too") {
     CHECK(out == Floats(a.size(), 2.5f));
     for (std::size_t i = 0; i < a.size(); ++i) want[i] = 4 * a[i] - 0.5f;
     ops->affine(a.data(), 4, -0.5f, out.data(), count);
-    CHECK(difference(out, want) == "");
+    CHECK(difference(out, want).empty());
     for (std::size_t i = 0; i < a.size(); ++i) want[i] = a[i] + b[i];
     ops->add(a.data(), b.data(), out.data(), count);
-    CHECK(difference(out, want) == "");
+    CHECK(difference(out, want).empty());
     for (std::size_t i = 0; i < a.size(); ++i) want[i] = a[i] - b[i];
     ops->subtract(a.data(), b.data(), out.data(), count);
-    CHECK(difference(out, want) == "");
+    CHECK(difference(out, want).empty());
     out = b;
     ops->subtract(a.data(), out.data(), out.data(), count);
-    CHECK(difference(out, want) == "");
+    CHECK(difference(out, want).empty());
     for (std::size_t i = 0; i < a.size(); ++i) want[i] = a[i] * b[i];
     out = a;
     ops->multiply(out.data(), b.data(), out.data(), count);
-    CHECK(difference(out, want) == "");
+    CHECK(difference(out, want).empty());
   }
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("elementwise, layouts convert both ways") {
           want[(n * pixels + p) * channels + c] = in[(n * channels + c) * pixels + p];
     ops->convert({in.data(), shape, DType::f32, Layout::row_major},
                  {out.data(), shape, DType::f32, Layout::channels_last});
-    CHECK(difference(out, want) == "");
+    CHECK(difference(out, want).empty());
     ops->convert({out.data(), shape, DType::f32, Layout::channels_last},
                  {back.data(), shape, DType::f32, Layout::row_major});
     CHECK(back == in);

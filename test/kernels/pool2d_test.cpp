@@ -66,11 +66,11 @@ void check_pooling(const Pool2dSpec& s, const Floats& data) {
   std::vector<std::byte> workspace(pool->workspace_bytes());
   CHECK((s.kind == PoolKind::max) == (pool->workspace_bytes() > 0));
   pool->forward(data.data(), out.data(), workspace.data());
-  CHECK(difference(out, want) == "");
+  CHECK(difference(out, want).empty());
   pool->forward(data.data(), without_workspace.data(), nullptr);
-  CHECK(difference(without_workspace, want) == "");
+  CHECK(difference(without_workspace, want).empty());
   pool->backward(out_grad.data(), workspace.data(), grad.data());
-  CHECK(difference(grad, want_grad) == "");
+  CHECK(difference(grad, want_grad).empty());
 }
 
 // Integers from a small range: full of ties.

@@ -203,6 +203,6 @@ TEST_CASE("kernels, two threads give the bits of one") {
       loops.calls[i]();
       results[threads - 1] = loops.out;
     }
-    CHECK(cohort::test::difference(results[1], results[0]) == "");
+    CHECK(cohort::test::difference(results[1], results[0]).empty());
   }
 }

@@ -9,12 +9,14 @@
 
 #include "kernels/base/error.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/compute_threads.hpp"
 
 namespace cohort::test {
 
 namespace {
 
-constexpr std::int64_t sizes[] = {0, 1, 15, 16, 17, 2047, 2048, 2049, 5003};
+// The last one is shared out among threads.
+constexpr std::int64_t sizes[] = {0, 1, 15, 16, 17, 2047, 2048, 2049, 5003, 70001};
 
 // Values that need all their bits, so that another order of operations shows.
 std::vector<float> values(std::int64_t count, int seed) {
@@ -69,6 +71,7 @@ float clip(float value, float bound) { return std::fmin(std::fmax(value, -bound)
 }  // namespace
 
 TEST_CASE("update, assign stores the sum in rank order") {
+  const ComputeThreads threads(GENERATE(1, 3));
   const auto kernel = make_cpu_update("assign");
   for (const int contributions : {1, 2, 3, 4, 7})
     for (const std::int64_t count : sizes) {
@@ -81,6 +84,7 @@ TEST_CASE("update, assign stores the sum in rank order") {
 }
 
 TEST_CASE("update, test adds the rescaled sum") {
+  const ComputeThreads threads(GENERATE(1, 3));
   const auto kernel = make_cpu_update("test");
   for (const int contributions : {1, 2, 3})
     for (const std::int64_t count : sizes) {
@@ -95,6 +99,7 @@ TEST_CASE("update, test adds the rescaled sum") {
 }
 
 TEST_CASE("update, sgd without momentum") {
+  const ComputeThreads threads(GENERATE(1, 3));
   const auto kernel = make_cpu_update("sgd");
   UpdateStep step = full_step();
   step.momentum = 0;
@@ -116,6 +121,7 @@ TEST_CASE("update, sgd without momentum") {
 }
 
 TEST_CASE("update, sgd with momentum") {
+  const ComputeThreads threads(GENERATE(1, 3));
   const auto kernel = make_cpu_update("sgd");
   const UpdateStep step = full_step();
   REQUIRE(kernel->state_count(step) == 1);
