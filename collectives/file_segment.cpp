@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "kernels/base/handle.hpp"
@@ -60,15 +61,40 @@ std::size_t total_of(std::span<const std::size_t> bytes) {
   return total == 0 ? page : total;
 }
 
-// A new file of `bytes` allocated bytes in `directory`; its path goes to `path`.
-File make_file(const std::string& directory, std::size_t bytes, std::string& path, int& error) {
-  path = directory + "/cohort-segment-XXXXXX";
-  File file(::mkostemp(path.data(), O_CLOEXEC));
-  error = file ? ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)) : errno;
-  return file;
-}
+// A new file of `bytes` allocated bytes that the other ranks can open by its path. Neither copies nor moves.
+class NewFile {
+ public:
+  // Without a name, so that no kill can leave it behind; the path goes through this process. Where the file system, or
+  // a rank in another process space, does not have that: with a name, until the destructor.
+  NewFile(const std::string& directory, std::size_t bytes, bool named) : named_(named) {
+    if (named) {
+      path_ = directory + "/cohort-segment-XXXXXX";
+      file_.reset(::mkostemp(path_.data(), O_CLOEXEC));
+      named_ = static_cast<bool>(file_);
+    } else {
+      file_.reset(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+      path_ = fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get());
+    }
+    error_ = file_ ? ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes)) : errno;
+  }
+  ~NewFile() {
+    if (named_) ::unlink(path_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
 
-// Opens the first rank's file and maps it. Null with `error` set where that fails.
+  const File& file() const { return file_; }
+  const std::string& path() const { return path_; }
+  int error() const { return error_; }
+
+ private:
+  File file_;
+  std::string path_;
+  bool named_;
+  int error_ = 0;
+};
+
+// Null with `error` set where that fails.
 std::byte* map_file(const File& file, std::size_t bytes, int& error) {
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory != MAP_FAILED) return static_cast<std::byte*>(memory);
@@ -76,29 +102,35 @@ std::byte* map_file(const File& file, std::size_t bytes, int& error) {
   return nullptr;
 }
 
+// Collective: the first rank makes the file, the others open it, all map it. Null on every rank, with the same `error`,
+// where one of them cannot.
+std::byte* share_file(Communicator& group, const std::string& directory, std::size_t bytes, bool named, int& error) {
+  std::optional<NewFile> made;
+  File opened;
+  if (group.rank() == 0) made.emplace(directory, bytes, named);
+  const std::string path = broadcast_text(group, made ? made->path() : std::string(), 0, "a shared file");
+  error = made ? made->error() : 0;
+  group.broadcast(view_of(&error, 1), 0, "a shared file");
+  std::byte* memory = nullptr;
+  if (error == 0 && !made) {
+    opened.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!opened) error = errno;
+  }
+  if (error == 0) memory = map_file(made ? made->file() : opened, bytes, error);
+  group.allreduce(view_of(&error, 1), ReduceOp::max, "a shared file");
+  if (error != 0 && memory != nullptr) ::munmap(memory, bytes);
+  return error == 0 ? memory : nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<NodeSegment> make_file_segment(Communicator& group, std::span<const std::size_t> bytes,
                                                const std::string& directory, std::string& reason) {
   const std::size_t total = total_of(bytes);
-  const bool maker = group.rank() == 0;
-  std::string path;
-  File file;
   int error = 0;
-  if (maker) file = make_file(directory, total, path, error);
-  path = broadcast_text(group, path, 0, "a shared file");
-  group.broadcast(view_of(&error, 1), 0, "a shared file");
-  std::byte* memory = nullptr;
-  if (error == 0 && !maker) {
-    file.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!file) error = errno;
-  }
-  if (error == 0) memory = map_file(file, total, error);
-  group.allreduce(view_of(&error, 1), ReduceOp::max, "a shared file");
-  // Every rank has it mapped (or nobody will): from here on no kill can leave it behind.
-  if (maker) ::unlink(path.c_str());
-  if (error != 0) {
-    if (memory != nullptr) ::munmap(memory, total);
+  std::byte* memory = share_file(group, directory, total, false, error);
+  if (memory == nullptr && error != ENOSPC) memory = share_file(group, directory, total, true, error);
+  if (memory == nullptr) {
     reason = fmt::format("{}: {}", directory, std::strerror(error));
     return nullptr;
   }

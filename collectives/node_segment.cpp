@@ -1,5 +1,7 @@
 #include "collectives/node_segment.hpp"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include <cinttypes>
@@ -26,15 +28,37 @@ std::vector<std::size_t> gather_sizes(Communicator& group, std::size_t bytes, co
 // Where the libraries keep shared memory unless told otherwise.
 constexpr const char* usual_directory = "/dev/shm";
 
+// The library's own control pages and padding, and a margin for other jobs.
+std::size_t with_overhead(const World& world, std::size_t bytes) {
+  constexpr std::size_t overhead_per_rank = 64 * 1024;
+  return bytes + bytes / 16 + overhead_per_rank * static_cast<std::size_t>(world.node_size());
+}
+
 // Whether `directory` has the room for shared windows of `bytes` that nobody has touched. Asked before anybody does: a
 // touch beyond the file system's end is a fatal signal, not an error.
 bool has_room(const World& world, std::size_t bytes, const std::string& directory) {
   struct statvfs status {};
   if (::statvfs(directory.c_str(), &status) != 0) return false;
   const std::size_t room = static_cast<std::size_t>(status.f_bavail) * status.f_frsize;
-  // The library's own control pages and padding, and a margin for other jobs.
-  constexpr std::size_t overhead_per_rank = 64 * 1024;
-  return bytes + bytes / 16 + overhead_per_rank * static_cast<std::size_t>(world.node_size()) <= room;
+  return with_overhead(world, bytes) <= room;
+}
+
+// Whether this process may have a file, and a mapping, of that size. The library leaves the other ranks waiting when
+// one of them may not.
+bool within_limits(std::size_t bytes) {
+  struct rlimit files {};
+  if (::getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY && bytes > files.rlim_cur) return false;
+  void* const place = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) return false;
+  ::munmap(place, bytes);
+  return true;
+}
+
+// Collective over the node.
+bool all_within_limits(World& world, std::size_t bytes, const std::string& what) {
+  std::int32_t good = within_limits(bytes) ? 1 : 0;
+  world.node_group().allreduce(view_of(&good, 1), ReduceOp::min, what);
+  return good != 0;
 }
 
 // The directory of the file that is mapped at `address`, as the kernel knows it.
@@ -69,8 +93,8 @@ std::unique_ptr<NodeSegment> try_window(World& world, std::span<const std::size_
   const std::size_t limit = world.options().shared_memory_limit;
   const bool allowed = limit == 0 || total <= limit;
   if (!first_rank_says(world, what, [&] { return allowed && has_room(world, total, usual_directory); })) return nullptr;
+  if (!all_within_limits(world, with_overhead(world, total), what)) return nullptr;
   auto segment = mpi::make_shared_window(world.node_group(), sizes);
-  if (!segment) return nullptr;
   const bool stays = first_rank_says(world, what, [&] {
     const std::string directory = directory_of(segment->part(0));
     return directory.empty() || directory == usual_directory || has_room(world, total, directory);

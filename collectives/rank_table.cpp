@@ -4,6 +4,8 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <cstring>
 #include <map>
@@ -31,6 +33,8 @@ std::string build_id_of(const dl_phdr_info& program) {
   for (int i = 0; i < program.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = program.dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
+    // The loader gives addresses as numbers.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     const auto* place = reinterpret_cast<const char*>(program.dlpi_addr + header.p_vaddr);
     const char* const end = place + header.p_memsz;
     const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
@@ -70,9 +74,18 @@ std::vector<int> number_nodes(std::span<const RankRecord> records, std::span<con
       nodes.push_back(number_of_leader.try_emplace(record.memory_leader, number_of_leader.size()).first->second);
     return nodes;
   }
+  std::int64_t promised = 0;
+  for (const int size : ranks_per_node) {
+    if (size < 1) throw_usage("a node of {} ranks: every size of the pretended nodes must be at least 1", size);
+    promised += size;
+  }
+  const auto ranks = static_cast<std::int64_t>(records.size());
+  // One size is that of all nodes; the last one takes what is left.
+  if (ranks_per_node.size() > 1 && promised != ranks)
+    throw_usage("pretended nodes of {} ranks are {} ranks together; there are {}", fmt::join(ranks_per_node, ", "),
+                promised, ranks);
   for (std::size_t node = 0; nodes.size() < records.size(); ++node) {
     const int size = ranks_per_node[std::min(node, ranks_per_node.size() - 1)];
-    if (size < 1) throw_usage("a node of {} ranks: every size of the pretended nodes must be at least 1", size);
     for (int i = 0; i < size && nodes.size() < records.size(); ++i) nodes.push_back(static_cast<int>(node));
   }
   return nodes;
@@ -109,6 +122,7 @@ std::vector<RankRecord> gather_records(Communicator& all, const RankRecord& mine
   all.allgather(view_of(reinterpret_cast<const std::uint8_t*>(&packed), bytes),
                 view_of(reinterpret_cast<std::uint8_t*>(gathered.data()), bytes * all.size()), "the rank table");
   std::vector<RankRecord> records;
+  records.reserve(gathered.size());
   for (const PackedRecord& one : gathered)
     records.push_back({static_cast<int>(one.memory_leader), static_cast<long>(one.pid), one.host.data(),
                        one.library.data(), one.build_id.data()});

@@ -53,7 +53,6 @@ struct World::State {
 
   void start_solo();
   void start_mpi();
-  void join(mpi::Session& started);
   void require_same(std::string_view what, const std::string& text);
 
   Communicator& all() { return session ? session->all() : *solo; }
@@ -73,20 +72,10 @@ void World::State::start_solo() {
 
 void World::State::start_mpi() {
   session = std::make_unique<mpi::Session>(options);
-  try {
-    join(*session);
-  } catch (const Error& error) {
-    // A usage error is found by every rank alike, so all of them can leave in good order.
-    if (error.kind() == ErrorKind::usage) session->finish();
-    throw;
-  }
-}
-
-void World::State::join(mpi::Session& started) {
-  Communicator& group = started.all();
+  Communicator& group = session->all();
   RankRecord mine = local_record();
-  mine.memory_leader = started.memory_leader();
-  mine.library = started.library();
+  mine.memory_leader = session->memory_leader();
+  mine.library = session->library();
   rank = group.rank();
   set_process_identity({rank, group.size(), mine.host, mine.pid});
   check_singleton(options, group.size());
@@ -94,6 +83,7 @@ void World::State::join(mpi::Session& started) {
   const std::string warning = check_same_program(records);
   if (!warning.empty() && rank == 0) log_warning(warning);
   ranks = make_rank_table(records, {});
+  require_same("command line", options.purpose);
   require_same("the sizes of the pretended nodes", fmt::format("{}", fmt::join(options.ranks_per_node, ",")));
   if (!options.ranks_per_node.empty()) ranks = make_rank_table(records, options.ranks_per_node);
   for (const RankInfo& info : ranks) node_count = std::max(node_count, info.node + 1);
@@ -109,10 +99,19 @@ void World::State::require_same(std::string_view what, const std::string& text) 
 World::World(const WorldOptions& options) : state_(std::make_unique<State>()) {
   check_options(options);
   state_->options = options;
-  if (options.solo) {
-    state_->start_solo();
-  } else {
-    state_->start_mpi();
+  try {
+    if (options.solo) {
+      state_->start_solo();
+    } else {
+      state_->start_mpi();
+    }
+  } catch (const Error& error) {
+    // Wrong usage is found by every rank alike, so all of them can leave in good order.
+    if (error.kind() == ErrorKind::usage) {
+      if (state_->rank == 0 && options.say_usage) options.say_usage(error);
+      if (state_->session) state_->session->finish();
+    }
+    throw;
   }
 }
 

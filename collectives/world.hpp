@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -27,8 +28,11 @@ struct WorldOptions {
   // No MPI at all: one rank, and no launcher variable is set.
   bool solo = false;
   ThreadLevel thread_level = ThreadLevel::funneled;
-  // Pretended node sizes; empty: ranks that share memory form a node. One number is repeated; the last of several is
-  // too. Ranks are dealt in rank order.
+  // What this rank is about to do. It is compared before all that may differ with it, so that ranks that were started
+  // with different command lines do not meet later.
+  std::string purpose;
+  // Pretended node sizes; empty: ranks that share memory form a node. One number is that of every node, the last of
+  // which may be smaller; several must add up to the number of ranks. Ranks are dealt in rank order.
   std::vector<int> ranks_per_node;
   // Tasks that the batch system promised (SLURM_NTASKS, ...), 0 if unknown, and the variable that said so. A world of
   // one rank under a promise of more is an error with the fix, unless allowed.
@@ -43,13 +47,17 @@ struct WorldOptions {
   std::vector<std::string> segment_directories;
   // Refuses node-shared memory beyond this many bytes (tests of the fallback); 0: what the file system has.
   std::size_t shared_memory_limit = 0;
+  // Says on rank 0 the wrong usage that World's constructor is about to throw on every rank. It has to be said before
+  // any rank leaves: a launcher ends the others as soon as one has left with a failure.
+  std::function<void(const Error&)> say_usage;
 };
 
 class World {
  public:
   // Starts MPI (collective) unless solo. Sets the error handler to return, checks the thread level, the version of MPI
-  // and the build id over all ranks. Throws Error(usage) on every rank alike, with MPI ended in good order, or another
-  // kind on any rank: then the process has to exit non-zero, which makes the launcher end the job.
+  // and the build id over all ranks. Throws Error(usage) on every rank alike, after `say_usage` and with MPI ended in
+  // good order, or another kind on any rank: then the process has to exit non-zero, which makes the launcher end the
+  // job.
   explicit World(const WorldOptions& options);
   // Local clean-up only. A world that was not finished has failed: then main calls abort().
   ~World();

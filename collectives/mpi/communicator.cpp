@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "collectives/mpi/call_limit.hpp"
 #include "collectives/mpi/datatype.hpp"
 #include "collectives/wait.hpp"
 
@@ -174,9 +175,10 @@ Request Communicator::receive(View data, int peer, int tag, std::string_view wha
   return Request(std::move(transfer));
 }
 
-// MPI has no nonblocking split; the barrier before it bounds the wait for a rank that is not there.
+// MPI has no nonblocking split. The barrier before it finds a rank that is not there, and says which wait it was.
 std::unique_ptr<cohort::Communicator> Communicator::split(int color, int key) {
   barrier("a split");
+  const CallLimit limit(pool_.wait_limit, "split a group of ranks");
   MPI_Comm raw = MPI_COMM_NULL;
   COHORT_MPI(MPI_Comm_split(comm_, color, key, &raw));
   return std::make_unique<Communicator>(Comm(raw), pool_);
@@ -184,6 +186,7 @@ std::unique_ptr<cohort::Communicator> Communicator::split(int color, int key) {
 
 std::unique_ptr<Communicator> Communicator::split_shared() {
   barrier("a split by shared memory");
+  const CallLimit limit(pool_.wait_limit, "found the ranks that share memory");
   MPI_Comm raw = MPI_COMM_NULL;
   COHORT_MPI(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &raw));
   return std::make_unique<Communicator>(Comm(raw), pool_);

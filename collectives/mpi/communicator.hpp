@@ -51,6 +51,7 @@ class Communicator final : public cohort::Communicator {
   std::unique_ptr<cohort::Communicator> split(int color, int key) override;
 
   MPI_Comm handle() const { return comm_; }
+  std::chrono::milliseconds wait_limit() const { return pool_.wait_limit; }
   // The ranks of a communicator that can share memory with the caller's, in rank order. Collective.
   std::unique_ptr<Communicator> split_shared();
   // Bytes of the shared windows over this group that are open.

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "collectives/mpi/call_limit.hpp"
 #include "collectives/mpi/communicator.hpp"
 #include "collectives/mpi/shared_files.hpp"
 
@@ -54,7 +55,10 @@ Session::Session(const WorldOptions& options) : state_(std::make_unique<State>()
   COHORT_MPI(MPI_Initialized(&started));
   COHORT_CHECK(started == 0, "MPI has been started in this process already: there is one World per process");
   int provided = MPI_THREAD_SINGLE;
-  COHORT_MPI(MPI_Init_thread(nullptr, nullptr, to_mpi(options.thread_level), &provided));
+  {
+    const CallLimit limit(options.wait_limit, "started MPI");
+    COHORT_MPI(MPI_Init_thread(nullptr, nullptr, to_mpi(options.thread_level), &provided));
+  }
   // Before any communicator is made: they inherit it.
   COHORT_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   state_->library = library_name();
@@ -65,7 +69,10 @@ Session::Session(const WorldOptions& options) : state_(std::make_unique<State>()
                          : provided >= MPI_THREAD_SERIALIZED ? ThreadLevel::serialized
                                                              : ThreadLevel::funneled;
   MPI_Comm raw = MPI_COMM_NULL;
-  COHORT_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &raw));
+  {
+    const CallLimit limit(options.wait_limit, "made its first communicator");
+    COHORT_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &raw));
+  }
   state_->all = std::make_unique<Communicator>(Comm(raw), state_->pool);
   const std::unique_ptr<Communicator> memory_group = state_->all->split_shared();
   state_->memory_leader = state_->all->rank();
@@ -83,6 +90,7 @@ ThreadLevel Session::thread_level() const { return state_->thread_level; }
 void Session::finish() {
   restore_names(state_->unlinked);
   state_->all->barrier("the end of the job");
+  const CallLimit limit(state_->pool.wait_limit, "ended MPI");
   state_->pool.close();
   COHORT_MPI(MPI_Finalize());
 }

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "collectives/mpi/call_limit.hpp"
 #include "collectives/mpi/communicator.hpp"
 
 namespace cohort::mpi {
@@ -39,7 +40,8 @@ class SharedWindow final : public NodeSegment {
   const std::string& kind() const override { return kind_; }
   void close() override {
     if (!window_) return;
-    group_.barrier("the release of a shared window");  // bounds the wait that the library's own has not
+    group_.barrier("the release of a shared window");
+    const CallLimit limit(group_.wait_limit(), "released a shared window");
     window_.reset();
     group_.window_bytes -= total();
   }
@@ -62,21 +64,15 @@ std::size_t open_window_bytes(const cohort::Communicator& group) {
 
 std::unique_ptr<NodeSegment> make_shared_window(cohort::Communicator& group, std::span<const std::size_t> bytes) {
   auto& ours = dynamic_cast<Communicator&>(group);
-  ours.barrier("a shared window");  // bounds the wait that the library's own has not
+  ours.barrier("a shared window");
   // One page more than asked for, so that a part can begin on a page wherever the library puts it: mappings begin on a
   // page in every process, so all of them move it by the same distance.
   const auto size = static_cast<MPI_Aint>(padded(bytes[static_cast<std::size_t>(ours.rank())]) + page);
   MPI_Win raw = MPI_WIN_NULL;
   void* base = nullptr;
-  std::int32_t made = 1;
-  try {
-    COHORT_MPI(MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, ours.handle(), &base, &raw));
-  } catch (const Error& error) {
-    log_warning(error.what());
-    made = 0;
-  }
-  ours.allreduce(view_of(&made, 1), ReduceOp::min, "a shared window");
-  if (made == 0) return nullptr;
+  const CallLimit limit(ours.wait_limit(), "allocated a shared window");
+  // A rank that fails alone leaves the others inside the call: it has to end the job.
+  COHORT_MPI(MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, ours.handle(), &base, &raw));
   return std::make_unique<SharedWindow>(ours, Win(raw), bytes);
 }
 

@@ -125,6 +125,7 @@ TEST_CASE("send and receive between all pairs, itself included, of all sizes") {
     std::vector<std::vector<float>> in(places, std::vector<float>(static_cast<std::size_t>(count), -1.0f));
     std::vector<std::vector<float>> out;
     std::vector<Request> requests;
+    requests.reserve(2 * static_cast<std::size_t>(n));
     for (int peer = 0; peer < n; ++peer)
       requests.push_back(all.receive(view(in[static_cast<std::size_t>(peer)]), peer, 5, "a test"));
     for (int peer = 0; peer < n; ++peer) {

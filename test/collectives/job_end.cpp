@@ -1,9 +1,11 @@
 // A job that ends in one of the ways that job_end_test.py asks for; main as a program of this project has it.
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "collectives/node_segment.hpp"
 #include "collectives/wait.hpp"
@@ -12,7 +14,12 @@
 
 using namespace cohort;
 
+// MPI's own second name for the call: the first one may be replaced by a program.
+extern "C" int PMPI_Finalize();
+
 namespace {
+
+bool stops_in_the_end = false;
 
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
@@ -43,6 +50,10 @@ void act(World& world, const std::string& mode) {
   if (mode == "throw") return world.all().barrier("bucket 7");
   if (mode == "differ") return world.require_same("--lr", world.rank() == 1 ? "0.2" : "0.1");
   if (mode == "finish") return world.all().barrier("bucket 7");
+  if (mode == "late") {
+    stops_in_the_end = world.rank() == 1;
+    return;
+  }
   throw_usage("unknown mode {}", mode);
 }
 
@@ -53,6 +64,12 @@ WorldOptions options_for(const std::string& mode, long wait_limit_ms) {
     options.promised_tasks = 4;
     options.promised_by = "SLURM_NTASKS";
   }
+  if (mode == "sizes") options.ranks_per_node = {1, 1};
+  // Late enough for the other ranks to be gone, were they not to wait.
+  options.say_usage = [](const Error& error) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    log_failure(error.what());
+  };
   if (mode == "solo") options.solo = true;
   return options;
 }
@@ -77,12 +94,19 @@ int run(const std::string& mode, const WorldOptions& options) {
 
 }  // namespace
 
+// A rank that is stopped where only the library waits.
+extern "C" int MPI_Finalize() {
+  if (stops_in_the_end) std::raise(SIGSTOP);
+  return PMPI_Finalize();
+}
+
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "finish";
   try {
     return run(mode, options_for(mode, argc > 2 ? std::atol(argv[2]) : 60'000));
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::usage) return exit_usage;  // said by rank 0
     log_failure(error.what());
-    return error.kind() == ErrorKind::usage ? exit_usage : exit_failure;
+    return exit_failure;
   }
 }

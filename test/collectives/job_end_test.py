@@ -61,6 +61,7 @@ class Job:
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
         self.reader.join(5)
+        self.process.stdout.close()
         return self.process.returncode
 
 
@@ -115,6 +116,11 @@ class JobEnd(unittest.TestCase):
         self.ended()
         self.assertIn("a flag that nobody raises", self.job.text())
 
+    def test_rank_stopped_while_mpi_ends(self):
+        job = Job(3, "late", wait_limit_ms=2_000)
+        self.assertEqual(job.wait(LIMIT), 1, job.text())
+        self.assertIn("this process has not ended MPI within 2 s", job.text())
+
     def test_rank_that_fails_ends_the_job(self):
         job = Job(3, "throw")
         self.assertEqual(job.wait(), 1, job.text())
@@ -131,6 +137,13 @@ class JobEnd(unittest.TestCase):
         self.assertEqual(job.wait(), 2, job.text())
         self.assertIn("SLURM_NTASKS=4 but MPI sees 1 process: start with srun --mpi=pmix or mpirun", job.text())
         self.assertIn("--allow-singleton", job.text())
+
+    def test_wrong_usage_is_said_before_any_rank_leaves(self):
+        job = Job(3, "sizes")
+        self.assertEqual(job.wait(), 2, job.text())
+        text = r"\[rank 0/3 \S+\] pretended nodes of 1, 1 ranks are 2 ranks together; there are 3"
+        self.assertEqual([bool(re.fullmatch(text, line)) for line in job.lines if "pretended" in line], [True],
+                         job.text())
 
     def test_good_end_says_nothing(self):
         for np in (1, 2, 3, 4):

@@ -20,6 +20,7 @@ WorldOptions solo_options() {
 
 std::vector<int> nodes_of(const std::vector<RankInfo>& table) {
   std::vector<int> nodes;
+  nodes.reserve(table.size());
   for (const RankInfo& info : table) nodes.push_back(info.node);
   return nodes;
 }
@@ -27,6 +28,7 @@ std::vector<int> nodes_of(const std::vector<RankInfo>& table) {
 // `leaders` of ranks on hosts of their own: rank i shares memory with rank leaders[i].
 std::vector<RankRecord> records_of(const std::vector<int>& leaders) {
   std::vector<RankRecord> records;
+  records.reserve(leaders.size());
   for (const int leader : leaders) records.push_back({leader, 100, "host" + std::to_string(leader), "X 1.2.3", "id"});
   return records;
 }
@@ -110,14 +112,14 @@ TEST_CASE("nodes are what shares memory, numbered by first rank") {
   REQUIRE(table[4].host == "host4");
 }
 
-TEST_CASE("pretended nodes take the ranks in order; the last size repeats") {
+TEST_CASE("pretended nodes take the ranks in order; one size is that of all") {
   const auto records = records_of({0, 0, 0, 0, 0, 0});
   const auto nodes = [&](const std::vector<int>& sizes) { return nodes_of(make_rank_table(records, sizes)); };
   REQUIRE(nodes({1}) == std::vector<int>{0, 1, 2, 3, 4, 5});
   REQUIRE(nodes({2}) == std::vector<int>{0, 0, 1, 1, 2, 2});
   REQUIRE(nodes({4}) == std::vector<int>{0, 0, 0, 0, 1, 1});
-  REQUIRE(nodes({2, 1}) == std::vector<int>{0, 0, 1, 2, 3, 4});
-  REQUIRE(nodes({3, 1}) == std::vector<int>{0, 0, 0, 1, 2, 3});
+  REQUIRE(nodes({2, 1, 3}) == std::vector<int>{0, 0, 1, 2, 2, 2});
+  REQUIRE(nodes({5, 1}) == std::vector<int>{0, 0, 0, 0, 0, 1});
 }
 
 TEST_CASE("pretended nodes that cannot be are usage errors") {
@@ -125,6 +127,8 @@ TEST_CASE("pretended nodes that cannot be are usage errors") {
     return usage_error([&] { make_rank_table(records_of(leaders), sizes); });
   };
   REQUIRE(contains(error({0, 0}, {0}), "at least 1"));
+  REQUIRE(contains(error({0, 0, 0}, {3, 1}), "of 3, 1 ranks are 4 ranks together; there are 3"));
+  REQUIRE(contains(error({0, 0, 0, 0}, {2, 1}), "there are 4"));
   REQUIRE(contains(error({0, 1}, {2}), "rank 0 (host0:100) and rank 1 (host1:100)"));
 }
 

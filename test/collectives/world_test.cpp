@@ -3,9 +3,12 @@
 
 #include <unistd.h>
 
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "collectives/agreed_step.hpp"
 #include "kernels/base/log.hpp"
 #include "test/support/all_ranks.hpp"
 #include "test/support/mpi_main.hpp"
@@ -127,4 +130,27 @@ TEST_CASE("require_same shows the line that differs, cut around the difference")
   const std::string cut = difference(world, longer);
   REQUIRE_ALL(world, cut.size() < 600);
   REQUIRE_ALL(world, cut.find('b', cut.rfind("has")) != std::string::npos);
+}
+
+TEST_CASE("a step that fails on one rank fails on all, with its kind and text") {
+  World& world = test_world();
+  const int odd = world.size() - 1;
+  const auto outcome = [&](const auto& fail) -> std::string {
+    try {
+      agreed(world, "a step", [&] {
+        if (world.rank() == odd) fail();
+        return 7;
+      });
+    } catch (const AgreedError& error) {
+      REQUIRE(found_by_all(error));
+      return fmt::format("{} {}", to_string(error.kind()), error.message());
+    }
+    return "no error";
+  };
+  const std::string who = world.size() > 1 ? world.describe(odd) + ": " : std::string();
+  REQUIRE_ALL(world, agreed(world, "a step", [] { return 7; }) == 7);
+  REQUIRE_ALL(world, outcome([] { throw_usage("no such flag"); }) == "usage " + who + "no such flag");
+  REQUIRE_ALL(world, outcome([] { throw Error(ErrorKind::io, "no file"); }).starts_with("usage " + who));
+  REQUIRE_ALL(world, outcome([] { throw std::bad_alloc(); }) == "memory " + who + "a step: not enough memory");
+  REQUIRE_ALL(world, outcome([] { throw std::runtime_error("odd"); }) == "check " + who + "a step: odd");
 }
