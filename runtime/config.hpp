@@ -93,6 +93,9 @@ void validate(const TrainConfig& config);
 // "name = value" lines of every flag, or only of those that all ranks must agree on.
 std::string config_text(const TrainConfig& config, bool agreed_only);
 
+// Of any flag that names an epoch: with as many steps each as there can be samples, updates are still counted.
+inline constexpr std::int64_t most_epochs = 1'000'000'000;
+
 // "1,28,28" or "1, 28, 28".
 std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view flag);
 

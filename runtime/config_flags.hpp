@@ -50,7 +50,8 @@ void visit_flags(Config& c, Visit&& visit) {
   visit(FlagInfo{"gc-type", "gradient compression: none"}, c.gc_type);
   visit(FlagInfo{"threads", "compute threads per rank (0: cores this rank may use / ranks sharing them)", mine},
         c.threads);
-  visit(FlagInfo{"ranks-per-node", "pretend nodes of these sizes, as 2 or 3,1"}, c.ranks_per_node);
+  visit(FlagInfo{"ranks-per-node", "pretend nodes: 2 makes nodes of 2 ranks, 3,1 one of 3 and one of 1"},
+        c.ranks_per_node);
   visit(FlagInfo{"allow-singleton", "run alone although the batch system promised more tasks"}, c.allow_singleton);
   visit(FlagInfo{"stall-abort", "longest wait for another rank, in seconds"}, c.stall_abort);
 

@@ -18,6 +18,11 @@ class FirstSamples final : public Dataset {
   std::int64_t count() const override { return count_; }
   const Shape& sample_shape() const override { return whole_->sample_shape(); }
   int classes() const override { return whole_->classes(); }
+  int label(std::int64_t index) const override {
+    COHORT_CHECK(index >= 0 && index < count_, "sample {} of {}", index, count_);
+    return whole_->label(index);
+  }
+  const std::string& label_source() const override { return whole_->label_source(); }
 
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
     COHORT_CHECK(index >= 0 && index < count_, "sample {} of {}", index, count_);
@@ -33,6 +38,14 @@ class FirstSamples final : public Dataset {
 };
 
 }  // namespace
+
+void require_labels_below(const Dataset& dataset, std::int64_t outputs) {
+  if (dataset.classes() <= outputs) return;
+  for (std::int64_t i = 0; i < dataset.count(); ++i)
+    if (const int label = dataset.label(i); label >= outputs)
+      throw_usage("{}: sample {} has label {}, but the network has {} outputs", dataset.label_source(), i, label,
+                  outputs);
+}
 
 std::unique_ptr<Dataset> first_samples(std::unique_ptr<Dataset> whole, std::int64_t count) {
   if (count < 1 || count > whole->count())

@@ -121,7 +121,7 @@ class Canvas {
     const float inverse = length2 > 0 ? 1 / length2 : 0;
     for (int row = top; row <= bottom; ++row) {
       const float y = static_cast<float>(row) + 0.5F - from.y;
-      float* distances = &distance2_[static_cast<std::size_t>(row * side)];
+      float* distances = &distance2_[static_cast<std::size_t>(row) * side];
       for (int column = left; column <= right; ++column) {
         const float x = static_cast<float>(column) + 0.5F - from.x;
         const float along = std::min(std::max((x * dx + y * dy) * inverse, 0.0F), 1.0F);
@@ -131,7 +131,7 @@ class Canvas {
     }
   }
 
-  std::span<const float> row(int row) const { return {&distance2_[static_cast<std::size_t>(row * side)], side}; }
+  std::span<const float> row(int row) const { return {&distance2_[static_cast<std::size_t>(row) * side], side}; }
 
  private:
   int first_pixel(float low) const { return std::max(static_cast<int>(low - reach_), 0); }
@@ -210,6 +210,10 @@ class Digits final : public Dataset {
   std::int64_t count() const override { return count_; }
   const Shape& sample_shape() const override { return shape_; }
   int classes() const override { return digit_classes; }
+  int label(std::int64_t index) const override {
+    COHORT_CHECK(index >= 0 && index < count_, "digit {} of {}", index, count_);
+    return digit_of(index);
+  }
 
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
     COHORT_CHECK(index >= 0 && index < count_, "digit {} of {}", index, count_);

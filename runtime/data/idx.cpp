@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/buffer.hpp"
 #include "kernels/base/error.hpp"
 #include "runtime/data/dataset.hpp"
 #include "runtime/data/input_file.hpp"
@@ -24,7 +25,9 @@ constexpr std::uint32_t label_magic = 0x801;  // bytes, one dimension
 struct IdxFile {
   std::string path;
   std::vector<std::uint32_t> extents;
-  std::vector<std::uint8_t> bytes;
+  std::shared_ptr<Buffer> values;  // a vector would write zeros over the whole block before the file's bytes come
+
+  std::span<std::uint8_t> bytes() const { return {static_cast<std::uint8_t*>(values->data()), values->bytes()}; }
 };
 
 class IdxDataset final : public Dataset {
@@ -33,33 +36,38 @@ class IdxDataset final : public Dataset {
       : description_(std::move(description)),
         shape_{1, images.extents[1], images.extents[2]},
         sample_bytes_(static_cast<std::size_t>(shape_.count())),
-        images_(std::move(images.bytes)),
-        labels_(std::move(labels.bytes)),
-        classes_(1 + *std::max_element(labels_.begin(), labels_.end())) {}
+        images_(std::move(images)),
+        labels_(std::move(labels)),
+        classes_(1 + *std::ranges::max_element(labels_.bytes())) {}
 
   const std::string& description() const override { return description_; }
-  std::int64_t count() const override { return static_cast<std::int64_t>(labels_.size()); }
+  std::int64_t count() const override { return static_cast<std::int64_t>(labels_.bytes().size()); }
   const Shape& sample_shape() const override { return shape_; }
   int classes() const override { return classes_; }
+  int label(std::int64_t index) const override {
+    COHORT_CHECK(index >= 0 && index < count(), "sample {} of {}", index, count());
+    return labels_.bytes()[static_cast<std::size_t>(index)];
+  }
+  const std::string& label_source() const override { return labels_.path; }
 
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
     COHORT_CHECK(index >= 0 && index < count(), "sample {} of {}", index, count());
     scale_bytes(image(index), scale, values);
-    label = labels_[static_cast<std::size_t>(index)];
+    label = labels_.bytes()[static_cast<std::size_t>(index)];
   }
 
   void will_read(std::int64_t index) const override { prefetch_bytes(image(index)); }
 
  private:
   std::span<const std::uint8_t> image(std::int64_t index) const {
-    return {images_.data() + static_cast<std::size_t>(index) * sample_bytes_, sample_bytes_};
+    return images_.bytes().subspan(static_cast<std::size_t>(index) * sample_bytes_, sample_bytes_);
   }
 
   std::string description_;
   Shape shape_;
   std::size_t sample_bytes_;
-  std::vector<std::uint8_t> images_;
-  std::vector<std::uint8_t> labels_;
+  IdxFile images_;
+  IdxFile labels_;
   int classes_;
 };
 
@@ -112,11 +120,15 @@ std::uint64_t expected_bytes(const InputFile& file, const std::vector<std::uint3
 
 IdxFile read_idx(const std::string& path, std::uint32_t magic) {
   InputFile file(path);
-  IdxFile idx{path, read_header(file, magic), {}};
+  IdxFile idx{path, read_header(file, magic), nullptr};
   const std::uint64_t expected = expected_bytes(file, idx.extents);
   const std::uint64_t header = 4 * (1 + idx.extents.size());
-  idx.bytes.resize(expected - header);
-  std::uint64_t found = header + file.read(idx.bytes);
+  try {
+    idx.values = Buffer::allocate(expected - header);
+  } catch (Error& error) {
+    throw error.add_context(fmt::format("reading {}", path));
+  }
+  std::uint64_t found = header + file.read(idx.bytes());
   if (found < expected)
     throw_usage("{}: truncated: {} values take {} bytes, {} bytes found", path, in_words(idx.extents), expected, found);
   std::array<std::uint8_t, 4096> more;

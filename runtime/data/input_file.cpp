@@ -26,13 +26,10 @@ constexpr std::uint64_t greatest_ratio = 1032;
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)), stream_(std::make_unique<z_stream>()) {
+  file_ = open_regular(path_);
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) throw_system(path_, errno);
-  if (S_ISDIR(status.st_mode)) throw_system(path_, EISDIR);
-  if (!S_ISREG(status.st_mode)) throw_usage("cannot read {}: not a regular file", path_);
+  if (::fstat(::fileno(file_.get()), &status) != 0) throw_system(path_, errno);
   stored_bytes_ = static_cast<std::uint64_t>(status.st_size);
-  file_.reset(std::fopen(path_.c_str(), "rb"));
-  if (!file_) throw_system(path_, errno);
   std::array<std::uint8_t, gzip_magic.size()> start;
   compressed_ = read_stored(start) == start.size() && start == gzip_magic;
   std::rewind(file_.get());

@@ -3,12 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
 
-#include "kernels/base/handle.hpp"
+#include "kernels/base/files.hpp"
 
 struct z_stream_s;  // zlib's
 
@@ -34,19 +33,13 @@ class InputFile {
   std::size_t read(std::span<std::uint8_t> bytes);
 
  private:
-  struct FileTraits {
-    using value_type = std::FILE*;
-    static value_type null() noexcept { return nullptr; }
-    static void release(value_type file) noexcept { std::fclose(file); }
-  };
-
   std::size_t read_stored(std::span<std::uint8_t> bytes);
   std::size_t inflate(std::span<std::uint8_t> bytes);
   bool refill();
   void start_next_member();
 
   std::string path_;
-  UniqueHandle<FileTraits> file_;
+  FilePointer file_;
   std::uint64_t stored_bytes_ = 0;  // the file's size
   bool compressed_ = false;
   bool ended_ = false;

@@ -20,6 +20,12 @@ struct Slot {
   std::exception_ptr error;  // in place of a batch; the last thing the reader hands over
 };
 
+std::size_t slot_count(const LoaderOptions& options, std::size_t batch_bytes) {
+  constexpr std::size_t staging_bytes = 8 << 20;
+  if (options.slots > 0) return static_cast<std::size_t>(options.slots);
+  return std::clamp<std::size_t>(staging_bytes / std::max<std::size_t>(batch_bytes, 1), 4, 32);
+}
+
 }  // namespace
 
 // A ring of slots between the reading thread and the consumer. `filled` and `released` count batches since the start,
@@ -28,9 +34,10 @@ struct Slot {
 struct Loader::State {
   State(const Dataset& data, const Sampler& order, const LoaderOptions& settings);
 
+  std::int64_t epoch_of(std::int64_t batch) const { return options.first_epoch + batch / sampler.steps_per_epoch(); }
   Slot& slot(std::int64_t batch) { return slots[static_cast<std::size_t>(batch) % slots.size()]; }
   void read_all();
-  void read_batch(Slot& slot, std::int64_t epoch, std::int64_t step);
+  void read_batch(Slot& slot, std::int64_t batch);
   void prepare_epoch(std::int64_t epoch);
   bool wait_for_room(std::int64_t batch, std::int64_t epoch);
 
@@ -45,6 +52,7 @@ struct Loader::State {
 
   // The reader's own.
   std::vector<std::uint32_t> permutation, next_permutation;
+  std::int64_t current_epoch = -1;   // what permutation is for
   std::int64_t prepared_epoch = -1;  // what next_permutation is for
 
   std::int64_t taken = 0;  // the consumer's own: batches handed out
@@ -60,7 +68,7 @@ Loader::State::State(const Dataset& data, const Sampler& order, const LoaderOpti
       sampler(order),
       options(settings),
       sample_size(static_cast<std::size_t>(data.sample_shape().count())) {
-  COHORT_CHECK(options.slots >= 2, "loader: {} slots, at least 2 are needed", options.slots);
+  COHORT_CHECK(options.slots == 0 || options.slots >= 2, "loader: {} slots, at least 2 are needed", options.slots);
   COHORT_CHECK(sampler.options().samples <= dataset.count(), "loader: a sampler of {} samples over a data set of {}",
                sampler.options().samples, dataset.count());
   batches = std::max<std::int64_t>(options.last_epoch - options.first_epoch, 0) * sampler.steps_per_epoch();
@@ -68,7 +76,7 @@ Loader::State::State(const Dataset& data, const Sampler& order, const LoaderOpti
   const auto capacity = static_cast<std::size_t>(sampler.local_count(0, sampler.options().rank));
   constexpr std::size_t line = line_bytes / sizeof(float);
   const std::size_t stride = (capacity * sample_size + line - 1) / line * line;
-  slots.resize(static_cast<std::size_t>(options.slots));
+  slots.resize(options.read_ahead ? slot_count(options, stride * sizeof(float)) : 1);
   memory = Buffer::allocate(stride * slots.size() * sizeof(float));
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].values = static_cast<float*>(memory->data()) + i * stride;
@@ -78,17 +86,11 @@ Loader::State::State(const Dataset& data, const Sampler& order, const LoaderOpti
 }
 
 void Loader::State::read_all() {
-  const std::int64_t steps = sampler.steps_per_epoch();
   for (std::int64_t batch = 0; batch < batches; ++batch) {
-    const std::int64_t epoch = options.first_epoch + batch / steps;
-    if (!wait_for_room(batch, epoch)) return;
+    if (!wait_for_room(batch, epoch_of(batch))) return;
     Slot& into = slot(batch);
     try {
-      if (batch % steps == 0) {
-        prepare_epoch(epoch);
-        permutation.swap(next_permutation);
-      }
-      read_batch(into, epoch, batch % steps);
+      read_batch(into, batch);
     } catch (...) {
       into.error = std::current_exception();
     }
@@ -122,8 +124,15 @@ bool Loader::State::wait_for_room(std::int64_t batch, std::int64_t epoch) {
   return !stop.load();
 }
 
-void Loader::State::read_batch(Slot& slot, std::int64_t epoch, std::int64_t step) {
+void Loader::State::read_batch(Slot& slot, std::int64_t batch) {
   constexpr std::size_t ahead = 8;  // samples whose memory is under way
+  const std::int64_t epoch = epoch_of(batch);
+  const std::int64_t step = batch % sampler.steps_per_epoch();
+  if (epoch != current_epoch) {
+    prepare_epoch(epoch);
+    permutation.swap(next_permutation);
+    current_epoch = epoch;
+  }
   slot.ids.clear();
   sampler.ids(permutation, step, sampler.options().rank, slot.ids);
   const std::size_t count = slot.ids.size();
@@ -143,9 +152,10 @@ void Loader::State::read_batch(Slot& slot, std::int64_t epoch, std::int64_t step
 
 Loader::Loader(const Dataset& dataset, const Sampler& sampler, const LoaderOptions& options)
     : state_(std::make_unique<State>(dataset, sampler, options)),
-      reader_([state = state_.get()] { state->read_all(); }) {}
+      reader_(options.read_ahead ? std::thread([state = state_.get()] { state->read_all(); }) : std::thread()) {}
 
 Loader::~Loader() {
+  if (!reader_.joinable()) return;
   state_->stop.store(true);
   state_->released.fetch_add(1);  // a change, since the reader sleeps until this counter has another value
   state_->released.notify_one();
@@ -154,6 +164,13 @@ Loader::~Loader() {
 
 const Batch* Loader::next() {
   State& state = *state_;
+  if (!state.options.read_ahead) {
+    if (state.taken == state.batches) return nullptr;
+    Slot& slot = state.slots[0];
+    state.read_batch(slot, state.taken);
+    ++state.taken;
+    return &slot.batch;
+  }
   if (state.taken > 0) {
     const auto released = static_cast<std::uint32_t>(state.taken);
     state.released.store(released);

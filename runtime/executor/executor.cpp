@@ -6,7 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "kernels/base/compute_threads.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/host_memory.hpp"
 #include "runtime/executor/program.hpp"
 
 namespace cohort {
@@ -56,6 +58,16 @@ void check_array(const NDArray& array, const Shape& shape, Device device, std::s
                 to_string(device));
 }
 
+// Said here, where the node is known, and not by whatever first asks for the memory.
+void require_room(const Graph& graph, const std::vector<std::vector<Shape>>& shapes) {
+  const std::uint64_t limit = host_memory_bytes();
+  for (int n = 0; n < graph.size(); ++n)
+    for (const Shape& shape : shapes[static_cast<std::size_t>(n)])
+      if (const auto bytes = static_cast<std::uint64_t>(shape.count()) * sizeof(float); bytes > limit)
+        COHORT_FAIL(memory, "bind: node '{}' of shape {} takes {} bytes, but this host has {} bytes of memory",
+                    graph.at(n).name(), to_string(shape), bytes, limit);
+}
+
 }  // namespace
 
 struct Executor::State {
@@ -71,8 +83,10 @@ struct Executor::State {
     arrays.gradients = by_position(graph, nodes, options.gradients, "argument");
     arrays.auxiliary = by_position(graph, graph.auxiliary_states(), options.auxiliary, "auxiliary state");
     const std::vector<std::vector<Shape>> shapes = check_shapes(device);
+    require_room(graph, shapes);
     const std::vector<GradRequest> requests = settle_requests(options);
     std::vector<bool> asked;
+    asked.reserve(requests.size());
     for (const GradRequest request : requests) asked.push_back(request != GradRequest::null);
     flow = find_gradient_flow(graph, asked);
     for (const GraphEntry& head : graph.heads)
@@ -84,7 +98,8 @@ struct Executor::State {
                                .flow = flow,
                                .requests = requests,
                                .backend = context.backend(device),
-                               .elementwise = context.elementwise(device)}),
+                               .elementwise = context.elementwise(device),
+                               .threads = compute_threads()}),
                     arrays);
     head_gradients.resize(graph.heads.size());
     trains = options.train;

@@ -114,6 +114,7 @@ std::vector<std::string> gradient_order(const Symbol& symbol, const std::vector<
   const Graph graph(symbol);
   const std::vector<int> arguments = graph.arguments();
   std::vector<bool> asked;
+  asked.reserve(arguments.size());
   for (const int node : arguments) asked.push_back(std::ranges::find(without, graph.at(node).name()) == without.end());
   std::vector<std::string> names;
   for (const GradientFlow::Ready& ready : find_gradient_flow(graph, asked).order)

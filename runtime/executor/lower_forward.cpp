@@ -151,7 +151,7 @@ StepPlan make_plan(const PlanRequest& request) {
   StepPlan plan;
   const ForwardPlan forward = lower_forward(request, plan);
   lower_backward(request, forward, plan);
-  plan_memory(plan);
+  plan_memory(plan, request.threads);
   return plan;
 }
 

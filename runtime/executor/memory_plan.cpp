@@ -61,34 +61,57 @@ void share_in_place(StepPlan& plan) {
   }
 }
 
-// Largest first, each at the lowest offset that is free during its lifetime.
-void place(StepPlan& plan) {
+bool alive_together(const Storage& a, const Storage& b) { return a.first <= b.last && b.first <= a.last; }
+
+// The lowest offset that is free during the storage's lifetime.
+std::size_t lowest_free(const Storage& storage, const std::vector<Storage*>& placed) {
+  std::size_t offset = 0;
+  for (const Storage* other : placed) {
+    if (!alive_together(*other, storage)) continue;
+    if (offset + storage.bytes <= other->offset) break;
+    offset = std::max(offset, aligned(other->offset + other->bytes));
+  }
+  return offset;
+}
+
+// The offset of a storage of at most twice the size whose place is free during the storage's lifetime, else `end`.
+std::size_t free_place(const Storage& storage, const std::vector<Storage*>& placed, std::size_t end) {
+  for (auto at = placed.begin(); at != placed.end();) {
+    const std::size_t offset = (*at)->offset;
+    const auto next = std::find_if(at, placed.end(), [&](const Storage* other) { return other->offset != offset; });
+    const bool fits = std::all_of(at, next, [&](const Storage* other) {
+      return other->bytes / 2 <= storage.bytes && !alive_together(*other, storage);
+    });
+    if (fits) return offset;
+    at = next;
+  }
+  return end;
+}
+
+// Largest first. Each of several threads computes its part of every value: where a small value lies in one thread's
+// part of a larger one, the other thread's lines of it move from core to core, one by one. So with several threads a
+// storage takes over a place of about its size whole; alone it goes wherever it fits.
+void place(StepPlan& plan, int threads) {
   std::vector<Storage*> order;
   for (Storage& storage : plan.storages)
     if (storage.kind == StorageKind::planned && storage.bytes > 0 && storage.last >= 0) order.push_back(&storage);
   std::ranges::stable_sort(order, std::greater<>(), &Storage::bytes);
   std::vector<Storage*> placed;  // by offset
   for (Storage* storage : order) {
-    std::size_t offset = 0;
-    for (const Storage* other : placed) {
-      if (other->first > storage->last || storage->first > other->last) continue;
-      if (offset + storage->bytes <= other->offset) break;
-      offset = std::max(offset, aligned(other->offset + other->bytes));
-    }
-    storage->offset = offset;
-    plan.planned_bytes = std::max(plan.planned_bytes, aligned(offset + storage->bytes));
-    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Storage::offset), storage);
+    storage->offset = threads > 1 ? free_place(*storage, placed, plan.planned_bytes) : lowest_free(*storage, placed);
+    plan.planned_bytes = std::max(plan.planned_bytes, aligned(storage->offset + storage->bytes));
+    placed.insert(std::ranges::upper_bound(placed, storage->offset, {}, &Storage::offset), storage);
   }
 }
 
 }  // namespace
 
-void plan_memory(StepPlan& plan) {
+void plan_memory(StepPlan& plan, int threads) {
   for (const Storage& storage : plan.storages)
     if (storage.kind == StorageKind::planned) plan.unshared_bytes += aligned(storage.bytes);
   find_lifetimes(plan);
   share_in_place(plan);
-  place(plan);
+  place(plan, threads);
 }
 
 }  // namespace cohort

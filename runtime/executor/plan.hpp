@@ -86,11 +86,14 @@ struct PlanRequest {
   const std::vector<GradRequest>& requests;  // per position in Graph::arguments()
   const Backend& backend;
   Elementwise& elementwise;  // outlives the plan
+  int threads;               // that kernels compute with
 };
 
 StepPlan make_plan(const PlanRequest& request);
 
-// Shares memory: results in place of operands where rows allow it, then one block by lifetime. Part of make_plan.
-void plan_memory(StepPlan& plan);
+// Shares memory: results in place of operands where rows allow it, then one block by lifetime. With several threads
+// less is shared: storages overlap only where they begin together, so that a thread's part of one is nearly that of the
+// other. Part of make_plan.
+void plan_memory(StepPlan& plan, int threads);
 
 }  // namespace cohort

@@ -25,6 +25,7 @@ std::shared_ptr<Arena> Arena::allocate(World& world, const Group& group, KeyLayo
     return nullptr;
   }
   std::vector<std::byte*> parts;
+  parts.reserve(static_cast<std::size_t>(group.local_size()));
   for (int rank = 0; rank < group.local_size(); ++rank) parts.push_back(segment->part(rank));
   arena->kind_ = segment->kind();
   arena->segment_ = std::move(segment);

@@ -36,7 +36,7 @@ Description describe(std::span<const Key> keys, std::span<const NDArray> values)
 
 std::string joined(const Description& description, const std::string& objection) {
   std::string text = escaped(objection) + "\n";
-  for (const auto& [name, what] : description) text += name + "\t" + what + "\n";
+  for (const auto& [name, what] : description) text.append(name).append("\t").append(what).append("\n");
   return text;
 }
 
@@ -130,6 +130,7 @@ std::vector<std::size_t> agree_on_keys(World& world, std::span<const Key> keys, 
   for (std::size_t place = 0; place < sorted.size(); ++place) order[sorted[place]] = static_cast<std::int64_t>(place);
   world.all().broadcast(view_of(order.data(), static_cast<std::int64_t>(order.size())), 0, "order of the keys");
   std::vector<std::size_t> result;
+  result.reserve(order.size());
   for (const std::int64_t place : order) result.push_back(sorted[static_cast<std::size_t>(place)]);
   return result;
 }

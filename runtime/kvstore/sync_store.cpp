@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "kernels/base/log.hpp"
 #include "runtime/kvstore/verb.hpp"
@@ -26,6 +27,12 @@ std::string optimizer_text(const Optimizer& optimizer) {
 Group wanted_group(World& world, const StoreOptions& options) {
   if (options.servers_per_node == 0 || options.servers_per_node < -1)
     throw_usage("{} servers per node: give 1 or more, or -1 for every rank", options.servers_per_node);
+  std::map<int, int> node_sizes;
+  for (const RankInfo& info : world.ranks()) ++node_sizes[info.node];
+  for (const auto& [node, size] : node_sizes)
+    if (options.servers_per_node > size)
+      throw_usage("{} servers per node, but node {} has {} rank{}", options.servers_per_node, node, size,
+                  size == 1 ? "" : "s");
   return options.private_weights ? make_rank_group(world) : make_node_group(world, options.servers_per_node);
 }
 
@@ -66,6 +73,7 @@ void SyncStore::init(std::span<const Key> keys, std::span<const NDArray> values)
     const std::vector<std::size_t> order = agree_on_keys(world_, keys, values, table_.objection(keys, values));
     if (order.empty()) return;
     std::vector<std::int64_t> counts;
+    counts.reserve(order.size());
     for (const std::size_t i : order) counts.push_back(values[i].count());
     const std::shared_ptr<Arena> arena = make_arena(counts);
     arenas_.push_back(arena);

@@ -112,6 +112,8 @@ std::string Rounds::describe_wait(const Slot& slot) const {
         missing.push_back(ranks[static_cast<std::size_t>(owner)]);
     if (missing.empty()) missing.push_back(ranks[0]);  // which runs the updater function
   }
+  // A whole job that was stopped and goes on: the clock ran out before anybody looked again.
+  if (missing.empty()) return fmt::format("key '{}', round {}: every rank has come by now", slot.name, slot.launched);
   return fmt::format("key '{}', round {}: {} {}", slot.name, slot.launched, names_of(world_, missing), what);
 }
 

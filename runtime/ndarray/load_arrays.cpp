@@ -10,15 +10,12 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/files.hpp"
 #include "runtime/ndarray/params_file.hpp"
 #include "runtime/ndarray/params_format.hpp"
 
 namespace cohort {
 namespace {
-
-struct CloseFile {
-  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
 
 // Element types of files beyond those that arrays can have, by code.
 struct ForeignType {
@@ -32,11 +29,9 @@ constexpr ForeignType foreign_types[] = {
 // A file of known length that gives out no more than it has.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rbe")) {
+  explicit Reader(const std::string& path) : path_(path), file_(open_regular(path)) {
     struct stat status {};
-    if (!file_ || ::fstat(::fileno(file_.get()), &status) != 0)
-      throw_usage("cannot read {}: {}", path, std::strerror(errno));
-    if (!S_ISREG(status.st_mode)) throw_usage("cannot read {}: not a regular file", path);
+    if (::fstat(::fileno(file_.get()), &status) != 0) throw_usage("cannot read {}: {}", path, std::strerror(errno));
     size_ = left_ = static_cast<std::uint64_t>(status.st_size);
   }
 
@@ -75,7 +70,7 @@ class Reader {
 
  private:
   std::string path_;
-  std::unique_ptr<std::FILE, CloseFile> file_;
+  FilePointer file_;
   std::uint64_t size_ = 0;
   std::uint64_t left_ = 0;
 };
@@ -162,10 +157,19 @@ class ListReader {
     if (storage != params_format::dense) return refuse_sparse(storage, storage_shape, type);
     const std::uint64_t bytes = checked_bytes(shape, type.bytes);
     if (!type.dtype) return refuse(bytes, type.name);
-    NDArray array = NDArray::zeros(context_, shape, *type.dtype);
+    NDArray array = make_array(shape, *type.dtype);
     in_.bytes(array.raw_data(), bytes, place("its data"));
     array.bump_version();
     return array;
+  }
+
+  NDArray make_array(const Shape& shape, DType dtype) {
+    try {
+      return NDArray::zeros(context_, shape, dtype);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory) throw;
+      in_.wrong("{}", place(fmt::format("shape {}: {}", to_string(shape), error.message())));
+    }
   }
 
   struct Type {

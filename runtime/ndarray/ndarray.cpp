@@ -52,7 +52,13 @@ NDArray::NDArray(Context& context, std::shared_ptr<Buffer> buffer, std::size_t b
 
 NDArray NDArray::zeros(Context& context, const Shape& shape, DType dtype, Device device) {
   context.stream(device);  // an unknown device throws here, not at the first operation
-  return {context, Buffer::allocate(checked_bytes(shape, dtype)), 0, shape, dtype, device};
+  const std::size_t bytes = checked_bytes(shape, dtype);
+  try {
+    return {context, Buffer::allocate(bytes), 0, shape, dtype, device};
+  } catch (Error& error) {
+    error.add_context("making an array of shape " + to_string(shape));
+    throw;
+  }
 }
 
 NDArray NDArray::full(Context& context, const Shape& shape, float value, Device device) {

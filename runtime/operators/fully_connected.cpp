@@ -16,7 +16,7 @@ constexpr ParameterSpec schema[] = {
 std::int64_t row_elements(const Shape& data, bool flatten) {
   if (data.empty()) return 0;
   if (!flatten) return data[data.rank() - 1];
-  return std::accumulate(data.begin() + 1, data.end(), std::int64_t{1}, std::multiplies<>());
+  return data.rank() == 1 ? 1 : Shape(std::vector<std::int64_t>(data.begin() + 1, data.end())).count();
 }
 
 void infer(const Parameters& parameters, std::span<Shape> in, std::span<Shape> out) {

@@ -3,10 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/numbers.hpp"
 
 namespace cohort {
 namespace {
@@ -17,19 +19,17 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-template <class T>
-std::optional<T> number(std::string_view text) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<bool> boolean(std::string_view text) {
   if (text == "True" || text == "true" || text == "1") return true;
   if (text == "False" || text == "false" || text == "0") return false;
   return std::nullopt;
+}
+
+// MXNet keeps whole numbers in 32 bits; arithmetic with a few of them stays within 64.
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+void check_size(std::int64_t value, std::string_view what) {
+  if (value > most || value < -most) throw_usage("{} has {}, but numbers end at {}", what, value, most);
 }
 
 void check_minimum(const ParameterSpec& spec, std::int64_t value, std::string_view what) {
@@ -53,14 +53,15 @@ Parameters::Value parse_value(const ParameterSpec& spec, const std::string& what
       if (const auto value = boolean(text)) return *value;
       throw_usage("{} is '{}', but True or False is needed", what, text);
     case ParameterType::integer:
-      if (const auto value = number<std::int64_t>(text)) {
+      if (const auto value = parse_number<std::int64_t>(text)) {
+        check_size(*value, what);
         check_minimum(spec, *value, what);
         return *value;
       }
       throw_usage("{} is '{}', but a whole number is needed", what, text);
     case ParameterType::real:
-      if (const auto value = number<double>(text)) return *value;
-      throw_usage("{} is '{}', but a number is needed", what, text);
+      if (const auto value = parse_number<double>(text); value && std::isfinite(*value)) return *value;
+      throw_usage("{} is '{}', but a finite number is needed", what, text);
     case ParameterType::tuple: {
       Shape value = parse_tuple(text, what);
       for (const std::int64_t entry : value) check_minimum(spec, entry, what);
@@ -85,8 +86,9 @@ Shape parse_tuple(std::string_view text, std::string_view what) {
     const std::size_t comma = rest.find(',');
     std::string_view entry = trimmed(rest.substr(0, comma));
     if (entry.ends_with('L')) entry.remove_suffix(1);  // a Python 2 long
-    const auto value = number<std::int64_t>(entry);
+    const auto value = parse_number<std::int64_t>(entry);
     if (!value) throw_usage("{} is '{}', but a tuple of whole numbers is needed", what, text);
+    check_size(*value, what);
     result.push_back(*value);
     rest = comma == std::string_view::npos ? std::string_view{} : trimmed(rest.substr(comma + 1));
   }

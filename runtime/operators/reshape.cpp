@@ -55,7 +55,7 @@ class CodeReader {
     std::int64_t second = codes_[at_++];
     if (first == -1 && second > 0) first = extent / second;
     if (second == -1 && first > 0) second = extent / first;
-    if (first <= 0 || second <= 0 || first * second != extent)
+    if (first <= 0 || second <= 0 || extent % second != 0 || extent / second != first)
       throw_usage("the shape code -4 cannot split {} into {} and {}", extent, first, second);
     result_.push_back(first);
     result_.push_back(second);

@@ -1,10 +1,11 @@
 #include "runtime/optim/initializer_arguments.hpp"
 
 #include <cctype>
-#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/numbers.hpp"
 
 namespace cohort {
 namespace {
@@ -88,11 +89,9 @@ double InitializerArguments::take_number(const std::string& name, double otherwi
   const auto node = values_.extract(name);
   if (!node) return otherwise;
   const std::string& text = node.mapped();
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw_usage("initializer argument {}: '{}' is not a number", name, text);
-  return value;
+  const std::optional<double> value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value)) throw_usage("initializer argument {}: '{}' is not a number", name, text);
+  return *value;
 }
 
 void InitializerArguments::check_empty(std::string_view initializer) const {

@@ -62,6 +62,7 @@ double fan(const Shape& shape, const std::string& factor) {
 }
 
 void draw_xavier(std::span<float> values, const Shape& shape, const RandomStream& stream, const XavierRule& rule) {
+  if (rule.magnitude < 0) throw_usage("magnitude {}: must be at least 0", rule.magnitude);
   const double scale = std::sqrt(rule.magnitude / fan(shape, rule.factor));
   if (rule.random == "uniform") return draw_uniform(values, stream, scale);
   if (rule.random == "gaussian") return draw_normal(values, stream, scale);
@@ -88,7 +89,9 @@ void fill_msra(std::span<float> values, const Shape& shape, const RandomStream& 
 }
 
 void fill_normal(std::span<float> values, const Shape&, const RandomStream& stream, InitializerArguments& arguments) {
-  draw_normal(values, stream, arguments.take_number("sigma", 0.01));
+  const double sigma = arguments.take_number("sigma", 0.01);
+  if (sigma < 0) throw_usage("sigma {}: must be at least 0", sigma);
+  draw_normal(values, stream, sigma);
 }
 
 void fill_uniform(std::span<float> values, const Shape&, const RandomStream& stream, InitializerArguments& arguments) {

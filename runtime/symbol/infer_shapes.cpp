@@ -7,6 +7,14 @@
 namespace cohort {
 namespace {
 
+// No array of a network has more elements; sums of sizes stay far from the end of the numbers.
+constexpr std::int64_t most_elements = std::int64_t{1} << 40;
+
+void require_possible(const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes)
+    if (shape.count() > most_elements) throw_usage("an array of shape {} is too large", to_string(shape));
+}
+
 class Inference {
  public:
   explicit Inference(const Graph& graph) : graph_(graph) {
@@ -56,7 +64,9 @@ class Inference {
     std::vector<Shape>& known_outputs = shapes_[static_cast<std::size_t>(number)];
     std::vector<Shape> outputs = known_outputs;
     try {
+      require_possible(inputs);  // before anything is multiplied; what infer() adds to them comes by again
       node.row->infer(node.parameters, inputs, outputs);
+      require_possible(outputs);
       bool changed = outputs != known_outputs;
       known_outputs = std::move(outputs);
       for (std::size_t i = 0; i < inputs.size(); ++i) changed |= merge(node.inputs[i], inputs[i]);

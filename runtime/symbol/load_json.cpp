@@ -14,6 +14,12 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Walks over a graph go as deep as it is long.
+constexpr std::size_t most_nodes = 50'000;
+
+// Of lists and maps within each other. A symbol file has five.
+constexpr int most_levels = 32;
+
 constexpr int version_before_versions = 800;  // files without a version are of 0.8 or older
 constexpr int first_with_auxiliary_inputs = 900;
 constexpr int first_with_current_attributes = 10900;
@@ -27,8 +33,13 @@ std::string user_key(std::string_view key) { return fmt::format("__{}__", key); 
 class Loader {
  public:
   Loader(const std::string& text, const std::string& origin) : origin_(origin) {
+    const auto refuse_depth = [&](int depth, Json::parse_event_t, const Json&) {
+      if (depth > most_levels)
+        throw_usage("{}: not a symbol file: it nests deeper than {} levels", origin, most_levels);
+      return true;
+    };
     try {
-      json_ = Json::parse(text);
+      json_ = Json::parse(text, refuse_depth);
     } catch (const Json::parse_error& error) {
       throw_usage("{}: not a symbol file: {}", origin, error.what());
     }
@@ -38,6 +49,7 @@ class Loader {
   Symbol load() {
     const Json& list = member(json_, "nodes", "the file");
     if (!list.is_array()) fail("'nodes' is no list");
+    if (list.size() > most_nodes) fail("it has {} nodes; at most {} are read", list.size(), most_nodes);
     for (const Json& item : list) add_node(item);
     std::vector<NodeEntry> heads;
     for (const Json& head : member(json_, "heads", "the file")) heads.push_back(entry(head, "'heads'"));
@@ -113,6 +125,7 @@ class Loader {
     for (const Json& input : member(item, "inputs", owner)) node->inputs.push_back(entry(input, owner));
     if (op == "null") {
       if (!node->inputs.empty()) fail("{} is a variable, but has inputs", owner);
+      if (!variables_.insert(node->name).second) fail("two variables have the name '{}'", node->name);
       upgrade_variable(*node);
     } else {
       node->row = find_operator(op);
@@ -169,15 +182,23 @@ class Loader {
     }
   }
 
-  void finish_operator(Node& node, const std::set<std::string>& from_attr) const {
+  void finish_operator(Node& node, const std::set<std::string>& from_attr) {
     const bool old = version_ < first_with_current_attributes;
     if (old) upgrade_operator(node, from_attr);
     try {
-      const std::vector<std::string> slots = node.row->inputs(node.row->parse(node.attributes));
+      const Parameters parameters = node.row->parse(node.attributes);
+      const std::string_view count = node.row->count_parameter;
+      // Compared before each of so many inputs gets a name.
+      if (!count.empty() && parameters.integer(count) != static_cast<std::int64_t>(node.inputs.size()))
+        throw_usage("{} is {}, but {} inputs are given", count, parameters.integer(count), node.inputs.size());
+      const std::vector<std::string> slots = node.row->inputs(parameters);
       // Older files leave out auxiliary states.
       if (version_ < first_with_auxiliary_inputs)
-        for (std::size_t i = node.inputs.size(); i < slots.size(); ++i)
-          node.inputs.push_back(Symbol::variable(node.name + "_" + slots[i], node.attributes).heads().front());
+        for (std::size_t i = node.inputs.size(); i < slots.size(); ++i) {
+          const std::string name = node.name + "_" + slots[i];
+          if (!variables_.insert(name).second) throw_usage("input {} would be a second variable '{}'", slots[i], name);
+          node.inputs.push_back(Symbol::variable(name, node.attributes).heads().front());
+        }
       if (node.inputs.size() != slots.size())
         throw_usage("{} inputs are given, but it takes {}", node.inputs.size(), slots.size());
       if (old) hand_down(node, slots);
@@ -191,6 +212,7 @@ class Loader {
   Json json_;
   int version_ = 0;
   std::vector<std::shared_ptr<Node>> nodes_;
+  std::set<std::string> variables_;  // names met
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ enum class FaultPhase { data, compute };
 // share of steps). What a rank sleeps at a step is a function of seed, rank and step.
 class Faults {
  public:
-  // Throws Error(usage) naming the spec and the form it should have.
-  Faults(const std::string& specs, int rank, std::uint64_t seed);
+  // Of `rank` among `ranks`. Throws Error(usage) naming the spec and the form it should have, or the rank there is not.
+  Faults(const std::string& specs, int rank, int ranks, std::uint64_t seed);
 
   // Sleeps what the specs ask of this rank in this phase of this step.
   void delay(FaultPhase phase, std::int64_t step) const;

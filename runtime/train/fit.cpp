@@ -56,15 +56,14 @@ void show_statistics(const Module& module, std::int64_t step, Progress& progress
 // One run of fit: the state between its steps.
 class Run {
  public:
-  Run(const FitParts& parts, const TrainConfig& config, int first_epoch)
-      : parts_(parts), config_(config), first_epoch_(first_epoch), epoch_metrics_(parts.module.metrics().size()) {}
+  Run(const FitParts& parts, const TrainConfig& config, const LoaderOptions& reading, int first_epoch)
+      : parts_(parts), config_(config), reading_(reading), epoch_metrics_(parts.module.metrics().size()) {
+    reading_.first_epoch = first_epoch;
+    reading_.last_epoch = config.num_epochs;
+  }
 
-  FitResult train(float scale) {
-    LoaderOptions options;
-    options.scale = scale;
-    options.first_epoch = first_epoch_;
-    options.last_epoch = config_.num_epochs;
-    Loader loader(parts_.train, parts_.sampler, options);
+  FitResult train() {
+    Loader loader(parts_.train, parts_.sampler, reading_);
     start_ = Clock::now();
     bool stopped = false;
     while (!stopped) {
@@ -74,7 +73,7 @@ class Run {
       if (batch->step == 0) begin_epoch(*batch);
       stopped = step(*batch);
       const bool whole = batch->step + 1 == parts_.sampler.steps_per_epoch();
-      if (whole || stopped) end_epoch(*batch, whole, scale);
+      if (whole || stopped) end_epoch(*batch, whole);
     }
     return result_;
   }
@@ -115,6 +114,12 @@ class Run {
     }
     COHORT_CHECK(all.samples == batch.global_count, "the ranks trained on {} samples instead of {}", all.samples,
                  batch.global_count);
+    if (!std::isfinite(all.loss_sum) && !warned_) {
+      warned_ = true;
+      if (parts_.world.rank() == 0)
+        log_warning(fmt::format("the loss is {} at step {} of epoch {}: the weights are lost; a lower --lr may help",
+                                std::isnan(all.loss_sum) ? "nan" : "infinite", batch.step, batch.epoch));
+    }
     parts_.dump.step(result_.steps, batch);
     ++result_.steps;
     result_.samples += all.samples;
@@ -138,7 +143,7 @@ class Run {
     rate_ = rate;
   }
 
-  void end_epoch(const Batch& batch, bool whole, float scale) {
+  void end_epoch(const Batch& batch, bool whole) {
     EpochRecord record;
     record.epoch = batch.epoch;
     record.steps = batch.step + 1;
@@ -151,7 +156,7 @@ class Run {
       ++result_.epochs;
       save(static_cast<int>(batch.epoch) + 1);
       if (parts_.validation.count() > 0) {
-        record.validation = evaluate(parts_, config_.batch_size, scale);
+        record.validation = evaluate(parts_, config_.batch_size, reading_);
         result_.validation = record.validation;
         parts_.progress.validation(record);
       }
@@ -173,7 +178,7 @@ class Run {
 
   const FitParts& parts_;
   const TrainConfig& config_;
-  int first_epoch_;
+  LoaderOptions reading_;
   FitResult result_;
   Clock::time_point start_;
   Clock::time_point epoch_start_;
@@ -182,12 +187,13 @@ class Run {
   std::vector<MetricTotals> epoch_metrics_;
   double rate_ = -1;
   bool stop_asked_ = false;
+  bool warned_ = false;  // of a loss that is no number
 };
 
 }  // namespace
 
-FitResult fit(const FitParts& parts, const TrainConfig& config, float scale, int first_epoch) {
-  return Run(parts, config, first_epoch).train(scale);
+FitResult fit(const FitParts& parts, const TrainConfig& config, const LoaderOptions& reading, int first_epoch) {
+  return Run(parts, config, reading, first_epoch).train();
 }
 
 Sampler validation_sampler(const Dataset& validation, const World& world, std::int64_t batch_per_rank) {
@@ -201,21 +207,21 @@ Sampler validation_sampler(const Dataset& validation, const World& world, std::i
   return Sampler(options);
 }
 
-NamedValues evaluate(const FitParts& parts, std::int64_t batch_per_rank, float scale) {
+NamedValues evaluate(const FitParts& parts, std::int64_t batch_per_rank, LoaderOptions reading) {
   const Sampler sampler = validation_sampler(parts.validation, parts.world, batch_per_rank);
-  LoaderOptions options;
-  options.scale = scale;
-  Loader loader(parts.validation, sampler, options);
+  reading.first_epoch = 0;
+  reading.last_epoch = 1;
+  Loader loader(parts.validation, sampler, reading);
   std::vector<MetricTotals> totals(parts.module.metrics().size());
   while (const Batch* batch = loader.next())
     if (batch->count > 0) add(totals, parts.module.score(*batch).metrics);
   return reduce_metrics(parts.world, parts.module, totals);
 }
 
-void test_io(const FitParts& parts, const TrainConfig& config, float scale) {
-  LoaderOptions options;
-  options.scale = scale;
-  Loader loader(parts.train, parts.sampler, options);
+void test_io(const FitParts& parts, const TrainConfig& config, LoaderOptions reading) {
+  reading.first_epoch = 0;
+  reading.last_epoch = 1;
+  Loader loader(parts.train, parts.sampler, reading);
   Clock::time_point start = Clock::now();
   std::int64_t samples = 0;
   while (const Batch* batch = loader.next()) {

@@ -7,6 +7,7 @@
 #include "collectives/world.hpp"
 #include "runtime/config.hpp"
 #include "runtime/data/dataset.hpp"
+#include "runtime/data/loader.hpp"
 #include "runtime/data/sampler.hpp"
 #include "runtime/kvstore/kvstore.hpp"
 #include "runtime/train/faults.hpp"
@@ -42,16 +43,16 @@ struct FitResult {
 };
 
 // Collective. A limit on steps or seconds ends the run at the same step on every rank; the epoch it cuts short is
-// neither evaluated nor saved. `scale` multiplies pixels.
-FitResult fit(const FitParts& parts, const TrainConfig& config, float scale, int first_epoch);
+// neither evaluated nor saved. `reading` says how samples are read; the epochs in it are set here.
+FitResult fit(const FitParts& parts, const TrainConfig& config, const LoaderOptions& reading, int first_epoch);
 
 // Mean of every metric over the whole validation set, all ranks together. Collective.
-NamedValues evaluate(const FitParts& parts, std::int64_t batch_per_rank, float scale);
+NamedValues evaluate(const FitParts& parts, std::int64_t batch_per_rank, LoaderOptions reading);
 
 // The sampler that evaluate() uses: rank's contiguous part of each step, nothing shuffled, nothing dropped.
 Sampler validation_sampler(const Dataset& validation, const World& world, std::int64_t batch_per_rank);
 
 // Reads one epoch and trains nothing (--test-io 1). Collective.
-void test_io(const FitParts& parts, const TrainConfig& config, float scale);
+void test_io(const FitParts& parts, const TrainConfig& config, LoaderOptions reading);
 
 }  // namespace cohort

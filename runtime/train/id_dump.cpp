@@ -8,12 +8,8 @@ namespace cohort {
 
 IdDump::IdDump(World& world, const std::string& path) : world_(world), path_(path) {
   if (path.empty() || world.rank() != 0) return;
-  file_ = std::fopen(path.c_str(), "w");
+  file_ = open_for_writing(path);
   if (!file_) throw_usage("--dump-ids {}: cannot be written: {}", path, std::strerror(errno));
-}
-
-IdDump::~IdDump() {
-  if (file_) std::fclose(file_);
 }
 
 void IdDump::step(std::int64_t step, const Batch& batch) {
@@ -32,7 +28,7 @@ void IdDump::step(std::int64_t step, const Batch& batch) {
     std::string line = fmt::format("{} {}", step, rank);
     for (std::int64_t i = 0; i < counts[rank]; ++i)
       line += fmt::format(" {}", all[rank * most + static_cast<std::size_t>(i)]);
-    if (std::fputs((line + "\n").c_str(), file_) < 0 || std::fflush(file_) != 0)
+    if (std::fputs((line + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0)
       COHORT_FAIL(io, "cannot write {}: {}", path_, std::strerror(errno));
   }
 }

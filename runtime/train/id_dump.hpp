@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "collectives/world.hpp"
+#include "kernels/base/files.hpp"
 #include "runtime/data/loader.hpp"
 
 namespace cohort {
@@ -16,9 +16,6 @@ class IdDump {
  public:
   // Throws Error(usage) on rank 0 when the file cannot be written.
   IdDump(World& world, const std::string& path);
-  ~IdDump();
-  IdDump(const IdDump&) = delete;
-  IdDump& operator=(const IdDump&) = delete;
 
   // Collective. `step` counts from 0 over the run.
   void step(std::int64_t step, const Batch& batch);
@@ -26,7 +23,7 @@ class IdDump {
  private:
   World& world_;
   std::string path_;
-  std::FILE* file_ = nullptr;
+  FilePointer file_;
 };
 
 }  // namespace cohort

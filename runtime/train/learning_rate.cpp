@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/numbers.hpp"
 
 namespace cohort {
 namespace {
@@ -25,21 +26,22 @@ class ResumedSchedule : public Schedule {
 };
 
 // "pow2", "pow 2", "pow-2" -> 2; anything else -> no value.
-bool parse_power(std::string_view text, double& power) {
-  if (!text.starts_with("pow")) return false;
+std::optional<double> parse_power(std::string_view text) {
+  if (!text.starts_with("pow")) return std::nullopt;
   std::string_view rest = text.substr(3);
   if (!rest.empty() && (rest.front() == ' ' || rest.front() == '-')) rest.remove_prefix(1);
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), power);
-  if (error != std::errc() || end != rest.data() + rest.size() || !(power > 0))
+  const std::optional<double> power = parse_number<double>(rest);
+  if (!power || !(*power > 0) || !std::isfinite(*power))
     throw_usage("--lr-step-epochs {}: the power must be a number above 0", text);
-  return true;
+  return power;
 }
 
 std::vector<std::uint64_t> boundaries(const TrainConfig& config, std::int64_t steps_per_epoch) {
   std::vector<std::uint64_t> updates;
   std::int64_t previous = 0;
   for (const std::int64_t epoch : parse_integers(config.lr_step_epochs, "lr-step-epochs")) {
-    if (epoch <= previous) throw_usage("--lr-step-epochs {}: epochs must rise, from 1", config.lr_step_epochs);
+    if (epoch <= previous || epoch > most_epochs)
+      throw_usage("--lr-step-epochs {}: epochs must rise, from 1 to {}", config.lr_step_epochs, most_epochs);
     previous = epoch;
     updates.push_back(static_cast<std::uint64_t>(epoch * steps_per_epoch));
   }
@@ -54,16 +56,17 @@ LearningRatePlan plan_learning_rate(const TrainConfig& config, std::int64_t step
   warm_up.updates =
       static_cast<std::uint64_t>(std::llround(config.warmup_epochs * static_cast<double>(steps_per_epoch)));
   const auto total = static_cast<std::uint64_t>(config.num_epochs) * static_cast<std::uint64_t>(steps_per_epoch);
-  double power = 0;
+  const std::optional<double> power =
+      config.lr_schedule.empty() ? parse_power(config.lr_step_epochs) : std::optional<double>();
   if (config.lr_schedule == "poly") {
     plan.schedule = poly_schedule(total, 2, 0, warm_up);
     plan.text = fmt::format("polynomial decay, power 2, over {} updates", total);
   } else if (config.lr_schedule == "cosine") {
     plan.schedule = cosine_schedule(total, 0, warm_up);
     plan.text = fmt::format("cosine decay over {} updates", total);
-  } else if (config.lr_schedule.empty() && parse_power(config.lr_step_epochs, power)) {
-    plan.schedule = poly_schedule(total, power, 0, warm_up);
-    plan.text = fmt::format("polynomial decay, power {}, over {} updates", power, total);
+  } else if (power) {
+    plan.schedule = poly_schedule(total, *power, 0, warm_up);
+    plan.text = fmt::format("polynomial decay, power {}, over {} updates", *power, total);
   } else {
     const std::vector<std::uint64_t> steps = boundaries(config, steps_per_epoch);
     const bool constant = config.lr_factor >= 1 || steps.empty();

@@ -1,8 +1,11 @@
 #include "runtime/train/module.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <new>
 
+#include "kernels/base/numbers.hpp"
 #include "runtime/operators/operator.hpp"
 #include "runtime/optim/initializer.hpp"
 
@@ -15,6 +18,17 @@ Shape batch_shape(std::int64_t batch, const Shape& sample) {
   Shape shape{batch};
   for (const std::int64_t extent : sample) shape.push_back(extent);
   return shape;
+}
+
+// Backward begins at the heads, without gradients from outside.
+void require_losses(const Symbol& symbol) {
+  for (const NodeEntry& head : symbol.heads()) {
+    const Node& node = *head.node;
+    if (node.variable()) throw_usage("the head '{}' is a variable; a network to train ends in a loss", node.name);
+    if (node.row->gradient == GradientForm::none || node.row->is_loss(node.row->parse(node.attributes))) continue;
+    throw_usage("the head '{}' ({}) is no loss; a network to train ends in one, as SoftmaxOutput", node.name,
+                node.row->name);
+  }
 }
 
 std::string find_label(const std::vector<std::string>& arguments) {
@@ -40,6 +54,7 @@ Module::Module(Context& context, Symbol symbol, const Shape& sample_shape, std::
   if (std::find(arguments.begin(), arguments.end(), data_name) == arguments.end())
     throw_usage("the network has no input named '{}'", data_name);
   label_name_ = find_label(arguments);
+  require_losses(symbol_);
   std::vector<std::string> inputs{data_name};
   if (!label_name_.empty()) inputs.push_back(label_name_);
   names_ = gradient_order(symbol_, inputs);
@@ -67,9 +82,14 @@ ParameterMap Module::initial_parameters(const std::string& initializer, const st
   ParameterMap values;
   std::vector<float> host;
   for (const auto& [name, shape] : shapes_) {
-    host.assign(static_cast<std::size_t>(shape.count()), 0.0f);
-    initialize_parameter(host, shape, name, initializer, network, seed, symbol_.attribute(name, "init"));
-    values[name] = NDArray::from_values(context_, shape, host);
+    try {
+      host.assign(static_cast<std::size_t>(shape.count()), 0.0f);
+      initialize_parameter(host, shape, name, initializer, network, seed, symbol_.attribute(name, "init"));
+      values[name] = NDArray::from_values(context_, shape, host);
+    } catch (const std::bad_alloc&) {
+      COHORT_FAIL(memory, "no memory for parameter {} of shape {}: {} bytes", name, to_string(shape),
+                  static_cast<double>(shape.count()) * sizeof(float));
+    }
   }
   return values;
 }
@@ -79,11 +99,10 @@ std::map<std::string, float> Module::multipliers(const std::string& attribute) c
   for (const std::string& name : names_) {
     const auto text = symbol_.attribute(name, attribute);
     if (!text) continue;
-    try {
-      found[name] = std::stof(*text);
-    } catch (const std::exception&) {
+    const std::optional<float> factor = parse_number<float>(*text);
+    if (!factor || !std::isfinite(*factor))
       throw_usage("parameter {}: attribute {} = '{}' is no number", name, attribute, *text);
-    }
+    found[name] = *factor;
   }
   return found;
 }
@@ -103,6 +122,8 @@ void Module::require_parameters(const ParameterMap& values) const {
     if (found->second.shape() != shape)
       throw_usage("parameter {} has shape {}, the network needs {}", name, to_string(found->second.shape()),
                   to_string(shape));
+    if (found->second.dtype() != DType::f32)
+      throw_usage("parameter {} is {}, the network needs float32", name, to_string(found->second.dtype()));
   }
 }
 

@@ -29,8 +29,8 @@ using ParameterMap = std::map<std::string, NDArray>;
 // Neither copies nor moves.
 class Module {
  public:
-  // The symbol has one input `data` and at most one label, a variable whose name ends in _label. Throws Error(usage)
-  // when it has not, or when its shapes do not fit the samples.
+  // The symbol has one input `data`, at most one label, a variable whose name ends in _label, and losses for heads.
+  // Throws Error(usage) when it has not, or when its shapes do not fit the samples.
   Module(Context& context, Symbol symbol, const Shape& sample_shape, std::vector<std::unique_ptr<Metric>> metrics);
 
   const Symbol& symbol() const { return symbol_; }
@@ -46,7 +46,8 @@ class Module {
   // have no loss and no metrics here.
   std::int64_t output_classes() const { return output_classes_; }
   std::vector<std::string> metric_names() const;
-  // Throws Error(usage) where a parameter is missing from `values`, is not the network's, or has another shape.
+  // Throws Error(usage) where a parameter is missing from `values`, is not the network's, or has another shape or
+  // element type.
   void require_parameters(const ParameterMap& values) const;
   // Multipliers given as attributes of the variables: __lr_mult__, __wd_mult__.
   std::map<std::string, float> multipliers(const std::string& attribute) const;

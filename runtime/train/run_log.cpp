@@ -36,17 +36,13 @@ double unix_time() {
 
 RunLog::RunLog(const std::string& path) : path_(path) {
   if (path.empty()) return;
-  file_ = std::fopen(path.c_str(), "w");
+  file_ = open_for_writing(path);
   if (!file_) throw_usage("--run-log {}: cannot be written: {}", path, std::strerror(errno));
-}
-
-RunLog::~RunLog() {
-  if (file_) std::fclose(file_);
 }
 
 void RunLog::write(const std::string& line) {
   // Whole lines reach the file at once: a run that is killed leaves a readable log.
-  if (std::fputs((line + "\n").c_str(), file_) < 0 || std::fflush(file_) != 0)
+  if (std::fputs((line + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0)
     COHORT_FAIL(io, "cannot write the run log {}: {}", path_, std::strerror(errno));
 }
 

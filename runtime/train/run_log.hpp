@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "collectives/world.hpp"
+#include "kernels/base/files.hpp"
 #include "runtime/config.hpp"
 
 namespace cohort {
@@ -54,9 +54,6 @@ struct EpochRecord {
 class RunLog {
  public:
   explicit RunLog(const std::string& path);
-  ~RunLog();
-  RunLog(const RunLog&) = delete;
-  RunLog& operator=(const RunLog&) = delete;
 
   bool enabled() const { return file_ != nullptr; }
   void start(const TrainConfig& config, const World& world, const RunDescription& run);
@@ -69,7 +66,7 @@ class RunLog {
   void write(const std::string& line);
 
   std::string path_;
-  std::FILE* file_ = nullptr;
+  FilePointer file_;
 };
 
 }  // namespace cohort

@@ -87,6 +87,22 @@ TEST_CASE("digits, shape and size") {
   CHECK(pair.train->description() == "built-in digits");
 }
 
+TEST_CASE("digits, labels are known without drawing, and one beyond a network's classes is named") {
+  const DatasetPair pair = make_digits(20, 20);
+  std::vector<float> values(784);
+  std::int64_t first_nine = 20;
+  for (std::int64_t i = 19; i >= 0; --i) {
+    float label = -1;
+    pair.train->read(i, 1, values, label);
+    CHECK(label == static_cast<float>(pair.train->label(i)));
+    if (label == 9) first_nine = i;
+  }
+  CHECK_NOTHROW(cohort::require_labels_below(*pair.train, 10));
+  CHECK_THROWS_WITH(
+      cohort::require_labels_below(*pair.train, 9),
+      "built-in digits: sample " + std::to_string(first_nine) + " has label 9, but the network has 9 outputs");
+}
+
 TEST_CASE("digits, the pixels never change") {
   const DatasetPair pair = make_digits(1000, 1000);
   CHECK(hash_of(*pair.train, 1000) == 0xe143d5539d1988ca);
@@ -135,6 +151,7 @@ TEST_CASE("digits, can be read by several threads") {
   const DatasetPair shared = make_digits(500, 1);
   std::vector<std::vector<Sample>> read_by(3);
   std::vector<std::thread> threads;
+  threads.reserve(read_by.size());
   for (std::vector<Sample>& samples : read_by)
     threads.emplace_back([&samples, &shared] {
       for (std::int64_t i = 0; i < 500; ++i) samples.push_back(read(*shared.train, i));

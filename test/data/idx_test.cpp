@@ -93,7 +93,7 @@ std::string error_of(const std::string& directory) {
     open_idx_directory(directory);
   } catch (const Error& error) {
     CHECK(error.kind() == cohort::ErrorKind::usage);
-    const std::string text = error.what();
+    std::string text = error.what();
     CHECK(text.find('\n') == std::string::npos);
     return text;
   }
@@ -221,6 +221,49 @@ TEST_CASE("idx, labels that do not belong to the images") {
   directory.write(test_images, images(7, 3, 3));
   CHECK(error_of(directory.path()) ==
         directory.path() + ": training images are (1, 2, 3), validation images (1, 3, 3)");
+}
+
+TEST_CASE("idx, labels beyond a network's classes are named with file and sample") {
+  const Directory directory;
+  Bytes wrong = labels(7);
+  wrong[8 + 4] = 77;
+  directory.write(test_labels, wrong);
+  const DatasetPair pair = open_idx_directory(directory.path());
+  CHECK_NOTHROW(cohort::require_labels_below(*pair.train, 10));
+  CHECK_THROWS_WITH(cohort::require_labels_below(*pair.validation, 10),
+                    directory.path(test_labels) + ": sample 4 has label 77, but the network has 10 outputs");
+  CHECK_THROWS_WITH(cohort::require_labels_below(*pair.train, 8),
+                    directory.path(train_labels) + ": sample 8 has label 8, but the network has 8 outputs");
+}
+
+TEST_CASE("idx, labels of samples that are left out do not count") {
+  const Directory directory;
+  DatasetPair pair = open_idx_directory(directory.path());
+  const std::unique_ptr<Dataset> part = cohort::first_samples(std::move(pair.train), 8);
+  CHECK_NOTHROW(cohort::require_labels_below(*part, 8));
+  CHECK_THROWS_WITH(cohort::require_labels_below(*part, 7),
+                    directory.path(train_labels) + ": sample 7 has label 7, but the network has 7 outputs");
+}
+
+TEST_CASE("idx, a file larger than any memory is named") {
+  const Directory directory;
+  // Sparse: it says 2^48 values and has as many bytes, none of them on the disk.
+  const std::uint32_t side = 1 << 16;
+  directory.write(train_images, word(0x803) + word(side) + word(side) + word(side));
+  std::error_code unsupported;
+  fs::resize_file(directory.path(train_images), 16 + (std::uintmax_t{1} << 48), unsupported);
+  if (unsupported) {
+    WARN("skipped: no file of that size here: " << unsupported.message());
+    return;
+  }
+  try {
+    open_idx_directory(directory.path());
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.kind() == cohort::ErrorKind::memory);
+    CHECK(error.message() == "cannot allocate 281474976710656 bytes");
+    CHECK(std::string(error.what()).find("while reading " + directory.path(train_images)) != std::string::npos);
+  }
 }
 
 TEST_CASE("idx, damaged compressed files") {

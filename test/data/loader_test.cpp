@@ -30,8 +30,9 @@ class Numbers final : public Dataset {
   std::int64_t count() const override { return count_; }
   const Shape& sample_shape() const override { return shape_; }
   int classes() const override { return static_cast<int>(count_); }
+  int label(std::int64_t index) const override { return static_cast<int>(index); }
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
-    if (index == broken_) throw Error(cohort::ErrorKind::io, "sample 13 cannot be read");
+    if (index == broken_) throw Error(cohort::ErrorKind::io, "a sample cannot be read");
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(100 * index + static_cast<int>(i)) * scale;
     label = static_cast<float>(index);
@@ -58,12 +59,14 @@ Sampler sampler_of(std::int64_t samples, std::int64_t global_batch, int ranks = 
   return Sampler(options);
 }
 
+// 0 slots: no reading ahead.
 LoaderOptions epochs(std::int64_t first, std::int64_t last, int slots = 8) {
   LoaderOptions options;
   options.scale = 0.5F;
   options.first_epoch = first;
   options.last_epoch = last;
-  options.slots = slots;
+  options.read_ahead = slots > 0;
+  if (slots > 0) options.slots = slots;
   return options;
 }
 
@@ -103,7 +106,7 @@ void check_run(std::int64_t samples, std::int64_t global_batch, int ranks, int r
 }  // namespace
 
 TEST_CASE("loader, brings the sampler's batches in order") {
-  for (const int slots : {2, 3, 8})
+  for (const int slots : {0, 2, 3, 8})
     for (const std::int64_t samples : {1, 2, 13, 64})
       for (const std::int64_t global_batch : {1, 5, 64})
         for (int ranks = 1; ranks <= 3; ++ranks)
@@ -133,25 +136,48 @@ TEST_CASE("loader, reads ahead no further than its slots") {
   CHECK(numbers.reads() <= 4);
 }
 
+TEST_CASE("loader, chooses a number of slots by the size of a batch") {
+  const Numbers numbers(1000);
+  LoaderOptions options = epochs(0, 1);
+  options.slots = 0;
+  Loader loader(numbers, sampler_of(1000, 1), options);
+  loader.next();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (numbers.reads() < 32 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  CHECK(numbers.reads() == 32);
+}
+
+TEST_CASE("loader, reads nothing before it is asked where it does not read ahead") {
+  const Numbers numbers(100);
+  Loader loader(numbers, sampler_of(100, 10), epochs(0, 1, 0));
+  CHECK(numbers.reads() == 0);
+  loader.next();
+  CHECK(numbers.reads() == 10);
+}
+
 TEST_CASE("loader, no epochs are no batches") {
   const Numbers numbers(10);
-  Loader loader(numbers, sampler_of(10, 2), epochs(3, 3));
-  CHECK(loader.next() == nullptr);
+  for (const int slots : {0, 8}) {
+    Loader loader(numbers, sampler_of(10, 2), epochs(3, 3, slots));
+    CHECK(loader.next() == nullptr);
+  }
 }
 
 TEST_CASE("loader, an error comes after the batches before it, and again") {
-  const Numbers numbers(20, 13);
   const Sampler sampler = sampler_of(20, 1);
   const Ids permutation = sampler.permutation(0);
-  Loader loader(numbers, sampler, epochs(0, 1));
-  for (std::size_t step = 0; permutation[step] != 13; ++step) REQUIRE(loader.next()->ids[0] == permutation[step]);
+  const std::uint32_t broken = GENERATE_COPY(13U, permutation[0], permutation[19]);
+  const Numbers numbers(20, broken);
+  const int slots = GENERATE(0, 8);
+  Loader loader(numbers, sampler, epochs(0, 1, slots));
+  for (std::size_t step = 0; permutation[step] != broken; ++step) REQUIRE(loader.next()->ids[0] == permutation[step]);
   for (int i = 0; i < 2; ++i) {
     try {
       loader.next();
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.kind() == cohort::ErrorKind::io);
-      CHECK(error.message() == "sample 13 cannot be read");
+      CHECK(error.message() == "a sample cannot be read");
     }
   }
 }

@@ -103,6 +103,7 @@ TEST_CASE("sampler, exact uses every sample once") {
       epoch.insert(epoch.end(), ids.begin(), ids.end());
       const auto [least, most] = [&] {
         std::vector<std::int64_t> counts;
+        counts.reserve(static_cast<std::size_t>(options.ranks));
         for (int rank = 0; rank < options.ranks; ++rank) counts.push_back(sampler.local_count(step, rank));
         REQUIRE(std::is_sorted(counts.begin(), counts.end(), std::greater<>()));
         return std::pair(counts.back(), counts.front());

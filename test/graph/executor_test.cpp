@@ -5,6 +5,7 @@
 #include "runtime/models/models.hpp"
 #include "test/graph/graph_support.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/compute_threads.hpp"
 
 using namespace cohort;
 using namespace cohort::test;
@@ -258,6 +259,7 @@ TEST_CASE("executors of several batch sizes share memory without changing result
 }
 
 TEST_CASE("inference plans less memory and gives the training outputs") {
+  const ComputeThreads alone(1);
   Context context(cpu_backend());
   const Symbol net = build_model("lenet", {.num_classes = 7, .image_shape = {3, 32, 32}});
   const std::map<std::string, Shape> shapes{{"data", {5, 3, 32, 32}}, {"softmax_label", {5}}};
@@ -286,6 +288,17 @@ TEST_CASE("the version of a gradient rises with every backward") {
   CHECK(gradient.version() == before);
   executor.backward();
   CHECK(gradient.version() > before);
+}
+
+TEST_CASE("bind names the node whose array no memory holds") {
+  Context context(cpu_backend());
+  NameCounter names;
+  // Small arrays that make one of 4 TB.
+  constexpr std::int64_t side = std::int64_t{1} << 20;
+  const Symbol net = Symbol::create(names, "FullyConnected", {Symbol::variable("x")},
+                                    {{"num_hidden", std::to_string(side)}, {"no_bias", "True"}}, "fc");
+  CHECK_THROWS_WITH(Executor::simple_bind(net, context, cpu(), {{"x", {side, 1}}}, false),
+                    Contains("bind: node 'fc' of shape (1048576, 1048576) takes 4398046511104 bytes"));
 }
 
 TEST_CASE("bind names what is missing or does not fit") {

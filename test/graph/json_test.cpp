@@ -131,6 +131,64 @@ TEST_CASE("what is wrong with a file is said, with its name") {
              Contains("node 'c': Convolution: kernel is required"));
   CHECK_THAT(nodes(x, "[[0, 1, 0]]"), Contains("refers to output 1 of node 'x', which has 1"));
   CHECK_THAT(nodes(x, "[]"), Contains("it has no heads"));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  CHECK_THAT(nodes(x, deep), Contains("net.json: not a symbol file: it nests deeper than"));
+  CHECK_THAT(nodes(R"({"op": "Flatten", "name": "f", "inputs": )" + deep + "}"), Contains("nests deeper than"));
+}
+
+TEST_CASE("two variables of one name are refused, also one that the loader adds") {
+  const auto variable = [](const std::string& name) {
+    return R"({"op": "null", "name": ")" + name + R"(", "inputs": []}, )";
+  };
+  CHECK(message(R"({"nodes": [)" + variable("x") + variable("x") +
+                R"({"op": "elemwise_add", "name": "sum", "inputs": [[0, 0], [1, 0]]}], "heads": [[2, 0]]})") ==
+        "net.json: two variables have the name 'x'");
+  const std::string softmax = R"({"op": "Softmax", "param": {}, "name": "softmax", "inputs": [[0, 0]]})";
+  CHECK(message(R"({"nodes": [)" + variable("softmax_label") + softmax + R"(], "heads": [[1, 0]]})") ==
+        "net.json: node 'softmax': input label would be a second variable 'softmax_label'");
+  CHECK(
+      message(R"({"nodes": [)" + variable("x") + softmax + R"(, {"op": "null", "name": "softmax_label", "inputs": []}],
+                "heads": [[1, 0]]})") == "net.json: two variables have the name 'softmax_label'");
+}
+
+TEST_CASE("sizes that no memory holds are refused with the node") {
+  const auto shapes_error = [](const std::string& node, const Shape& data) {
+    try {
+      Symbol::from_json(R"({"attrs": {"mxnet_version": ["int", 10900]}, "nodes": [
+          {"op": "null", "name": "x", "inputs": []}, {"op": "null", "name": "w", "inputs": []}, )" +
+                            node + R"(], "heads": [[2, 0, 0]]})",
+                        "net.json")
+          .infer_shapes({{"x", data}});
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      return error.message();
+    }
+    return std::string("nothing was thrown");
+  };
+  const auto dense = [](const std::string& hidden) {
+    return R"({"op": "FullyConnected", "name": "fc", "attrs": {"num_hidden": ")" + hidden +
+           R"(", "no_bias": "True"}, "inputs": [[0, 0, 0], [1, 0, 0]]})";
+  };
+  CHECK(shapes_error(dense("99999999999"), {1, 4}) ==
+        "net.json: node 'fc': FullyConnected: num_hidden has 99999999999, but numbers end at 2147483647");
+  CHECK(shapes_error(dense("99999999999999999999"), {1, 4}) ==
+        "net.json: node 'fc': FullyConnected: num_hidden is '99999999999999999999', but a whole number is needed");
+  // Within the limit, but not times the width of the data.
+  CHECK(shapes_error(dense("2147483647"), {1, 4096}) ==
+        "node 'fc' (FullyConnected): an array of shape (2147483647, 4096) is too large");
+  CHECK(shapes_error(R"json({"op": "Convolution", "name": "conv", "attrs": {"num_filter": "2147483647",
+                         "no_bias": "True", "kernel": "(2147483647, 2147483647)", "pad": "(2147483647, 2147483647)"},
+                         "inputs": [[0, 0, 0], [1, 0, 0]]})json",
+                     {1, 3, 28, 28})
+            .find("node 'conv' (Convolution): an array of shape (") == 0);
+  CHECK(shapes_error(R"json({"op": "Reshape", "name": "r", "attrs": {"shape": "(4294967296, -1)"},
+                         "inputs": [[0, 0, 0]]})json",
+                     {1, 4}) == "net.json: node 'r': Reshape: shape has 4294967296, but numbers end at 2147483647");
+  CHECK(shapes_error(R"({"op": "Flatten", "name": "flat", "inputs": [[0, 0, 0]]})",
+                     {2, std::int64_t{1} << 40, std::int64_t{1} << 40}) ==
+        "node 'flat' (Flatten): an array of shape (2, 1099511627776, 1099511627776) is too large");
+  CHECK(shapes_error(R"({"op": "add_n", "name": "sum", "attrs": {"num_args": "2147483647"}, "inputs": [[0, 0, 0]]})",
+                     {1, 4}) == "net.json: node 'sum': num_args is 2147483647, but 1 inputs are given");
 }
 
 TEST_CASE("real files of MXNet") {

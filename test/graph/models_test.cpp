@@ -52,3 +52,10 @@ TEST_CASE("lenet") {
 TEST_CASE("an unknown network is answered with the table") {
   CHECK_THROWS_WITH(build_model("resnet", {}), Catch::Matchers::Contains("lenet, mlp"));
 }
+
+TEST_CASE("a depth is refused by networks that have one of their own") {
+  for (const ModelRow& row : model_table())
+    CHECK_THROWS_WITH(build_model(row.name, {.num_layers = 18}),
+                      Catch::Matchers::Contains("--num-layers 18: network " + std::string(row.name)));
+  CHECK_THROWS_WITH(build_model("resnet", {.num_layers = 18}), Catch::Matchers::Contains("lenet, mlp"));
+}

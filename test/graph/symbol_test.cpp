@@ -101,7 +101,7 @@ TEST_CASE("parameter errors name the operator, the parameter and what would do")
   CHECK(message("Convolution", {{"num_filter", "3"}, {"kernel", "(3, x)"}}) ==
         "Convolution: kernel is '(3, x)', but a tuple of whole numbers is needed");
   CHECK(message("SoftmaxOutput", {{"grad_scale", "1e"}}) ==
-        "SoftmaxOutput: grad_scale is '1e', but a number is needed");
+        "SoftmaxOutput: grad_scale is '1e', but a finite number is needed");
   CHECK_THAT(message("Convolutoin", {}), Contains("there is no operator 'Convolutoin'"));
   const Symbol line = Symbol::create(names, "Convolution", {var("x")}, {{"kernel", "(3,)"}, {"num_filter", "2"}});
   CHECK_THROWS_WITH(line.infer_shapes({{"x", {1, 2, 9}}}), Contains("kernel is (3,), but only two-dimensional"));

@@ -54,8 +54,10 @@ inline bool all_equal(const NDArray& array, float value) {
   return true;
 }
 
+inline int sum_up_to(int last) { return last * (last + 1) / 2; }
+
 // Sum of rank+1 over all ranks.
-inline float sum_of_ranks(const World& world) { return static_cast<float>(world.size() * (world.size() + 1) / 2); }
+inline float sum_of_ranks(const World& world) { return static_cast<float>(sum_up_to(world.size())); }
 
 // What `body` throws, empty when it throws nothing; `kind` receives the error's kind.
 template <class Body>

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
 
@@ -248,6 +249,35 @@ TEST_CASE("sizes beyond the file's are named and not believed") {
   CHECK(load.error(head(1) + dense_v2 + names({"a"}) + "x") == "1 bytes follow the end of the list");
 }
 
+TEST_CASE("damage behind the first array names the array that has it") {
+  Loader load;
+  const std::string first = head(2) + dense_v2;
+  CHECK(load.error(first + dense_v1.substr(0, dense_v1.size() - 3)) ==
+        "array 1: shape (1, 2) needs more than the 5 bytes left");
+  CHECK(load.error(first + bytes_of(v2, i32{0}, i32{-3}) + device + f32) == "array 1: -3 axes");
+  CHECK(load.error(first + bytes_of(v2, i32{0}, i32{2}, i64{1}, i64{-2}) + device + f32) == "array 1: an extent of -2");
+  CHECK(load.error(first + bytes_of(v2, i32{0}, i32{1}, i64{2}) + device + bytes_of(i32{-1}) + two_values) ==
+        "array 1: its element type -1 is not known");
+  CHECK(load.error(first + dense_v1 + names({"only"})) == "1 names for 2 arrays");
+  CHECK(load.error(first + dense_v1 + names({"a", "b"}) + dense_v0) == "28 bytes follow the end of the list");
+}
+
+TEST_CASE("an array larger than any memory is named, with its file") {
+  Loader load;
+  // Sparse: as long as it says, with nothing on the disk.
+  const i64 elements = i64{1} << 46;
+  write_text(load.folder.file("b.params"), head(1) + bytes_of(v2, i32{0}, i32{1}, elements) + device + f32);
+  std::error_code unsupported;
+  std::filesystem::resize_file(load.folder.file("b.params"), std::uintmax_t{1} << 49, unsupported);
+  if (unsupported) {
+    WARN("skipped: no file of that size here: " << unsupported.message());
+    return;
+  }
+  CHECK_THROWS_WITH(
+      load_arrays(load.context, load.folder.file("b.params")),
+      load.folder.file("b.params") + ": array 0: shape (70368744177664,): cannot allocate 281474976710656 bytes");
+}
+
 TEST_CASE("what is no list, and what cannot be held yet, is said by name") {
   Loader load;
   CHECK(load.error("{\"nodes\": [], and so on}") == "not an NDArray list (wrong magic)");
@@ -267,7 +297,7 @@ TEST_CASE("a missing file and a folder are no lists") {
   CHECK_THROWS_WITH(load_arrays(load.context, load.folder.file("none.params")),
                     "cannot read " + load.folder.file("none.params") + ": No such file or directory");
   CHECK_THROWS_WITH(load_arrays(load.context, load.folder.file("")),
-                    "cannot read " + load.folder.file("") + ": not a regular file");
+                    "cannot read " + load.folder.file("") + ": Is a directory");
 }
 
 TEST_CASE("files written by MXNet are read to the last byte, and a 1.x one is written again as it was") {

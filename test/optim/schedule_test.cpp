@@ -9,7 +9,6 @@ using cohort::Error;
 using cohort::factor_schedule;
 using cohort::multi_factor_schedule;
 using cohort::poly_schedule;
-using cohort::Schedule;
 
 TEST_CASE("factor: the update numbered k * step still has the old rate") {
   const auto schedule = factor_schedule(3, 0.5);
