@@ -106,8 +106,8 @@ forbid 'the store and the optimizers link neither oneDNN nor JSON' 'DNNL::|nlohm
 
 # ---- What belongs to apps, or to the one place that may end the job. `start`: before any comment or string.
 start='^([^/"]|/[^/])*'
-forbid_outside '^(apps|test)/|^collectives/(world[.]|watchdog|mpi/session[.])' \
-  'only apps and World::abort end the process: throw Error' \
+forbid_outside '^(apps|test)/|^collectives/(world[.]|watchdog|mpi/(session|call_limit)[.])' \
+  'only apps, late calls of MPI and World::abort end the process: throw Error' \
   "$start\\b(_?exit|_Exit|quick_exit|abort|terminate|raise) *\\("
 forbid_outside '^(apps|test)/' 'the environment is read in apps alone' \
   "$start\\b((secure_)?getenv|setenv|putenv|unsetenv) *\\("

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "kernels/base/numbers.hpp"
+
 namespace cohort {
 
 LaunchEnvironment read_environment() {
@@ -13,7 +15,7 @@ LaunchEnvironment read_environment() {
     const char* value = std::getenv(name);
     if (!value) continue;
     environment.launched = true;
-    const int tasks = std::atoi(value);
+    const int tasks = parse_number<int>(value).value_or(0);
     if (tasks > environment.promised_tasks) {
       environment.promised_tasks = tasks;
       environment.promised_by = name;

@@ -10,6 +10,7 @@
 
 #include "collectives/agreed_step.hpp"
 #include "kernels/base/compute_threads.hpp"
+#include "kernels/base/host_memory.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/models/models.hpp"
 #include "runtime/train/checkpoint.hpp"
@@ -41,17 +42,14 @@ int cores_per_rank(World& world) {
   return std::max(1, CPU_COUNT(&mine) / std::max(1, sharers));
 }
 
-// Fills in what flags leave to circumstances. The same on every rank but for `threads`.
-void settle_defaults(World& world, TrainConfig& config) {
-  if (config.kv_store.empty()) {
-    config.kv_store = world.size() > 1 ? "dist_sync" : "local";
-    if (world.size() > 1 && world.rank() == 0)
-      log_info("INFO:root:{} ranks and no --kv-store: training with dist_sync", world.size());
-  }
+// Fills in what flags leave to circumstances. The same on every rank but for `threads`, of which a rank takes all its
+// `cores`.
+void settle_defaults(World& world, TrainConfig& config, int cores) {
+  if (config.kv_store.empty()) config.kv_store = world.size() > 1 ? "dist_sync" : "local";
   if (config.input_scale == 0) config.input_scale = 1.0 / 255;
   if (config.global_batch == 0) config.global_batch = config.batch_size * world.size();
   if (config.update_on_kvstore < 0) config.update_on_kvstore = 1;
-  if (config.threads == 0) config.threads = cores_per_rank(world);
+  if (config.threads == 0) config.threads = cores;
 }
 
 // As MXNet's start line has it: "Namespace(lr=0.05, ...)".
@@ -113,7 +111,7 @@ Symbol make_network(World& world, const TrainConfig& config, const Shape& sample
 
 Shape network_input(World& world, const TrainConfig& config, const Shape& sample_shape) {
   return agreed(world, "check of the image shape", [&] {
-    const Shape asked{parse_integers(config.image_shape, "image-shape")};
+    Shape asked{parse_integers(config.image_shape, "image-shape")};
     if (asked != sample_shape)
       throw_usage("--image-shape {}: the data's samples are {}", config.image_shape, to_string(sample_shape));
     return asked;
@@ -152,7 +150,11 @@ ParameterMap first_parameters(World& world, Context& context, const TrainConfig&
     if (config.load_epoch < 0 || world.rank() != 0)
       return module.initial_parameters(config.initializer, config.network, static_cast<std::uint64_t>(config.seed));
     ParameterMap loaded = load_checkpoint(context, config.model_prefix, config.load_epoch, module.symbol());
-    module.require_parameters(loaded);
+    try {
+      module.require_parameters(loaded);
+    } catch (const Error& error) {
+      throw_usage("{}: {}", params_path(config.model_prefix, config.load_epoch), error.message());
+    }
     return loaded;
   });
 }
@@ -176,15 +178,49 @@ std::unique_ptr<Sampler> make_sampler(World& world, const TrainConfig& config, c
   });
 }
 
-std::unique_ptr<Module> make_module(World& world, Context& context, const TrainConfig& config, const Dataset& train) {
-  const Shape input = network_input(world, config, train.sample_shape());
+// Weights and gradients of a network that no memory holds would be touched page by page until the system gives up.
+void require_memory_for(const Module& module, const std::string& network) {
+  const double bytes = 2 * sizeof(float) * static_cast<double>(module.parameter_count());
+  const auto memory = static_cast<double>(host_memory_bytes());
+  if (bytes <= memory) return;
+  const auto& names = module.parameter_names();
+  const auto smaller = [&](const std::string& a, const std::string& b) {
+    return module.parameter_shape(a).count() < module.parameter_shape(b).count();
+  };
+  const std::string& name = *std::max_element(names.begin(), names.end(), smaller);
+  const Shape& shape = module.parameter_shape(name);
+  COHORT_FAIL(
+      memory,
+      "--network {}: parameters and their gradients take {:.1f} GB, this host has {:.1f} GB; the largest parameter, "
+      "{} of shape {}, takes {} bytes",
+      network, bytes / 1e9, memory / 1e9, name, to_string(shape),
+      static_cast<std::uint64_t>(shape.count()) * sizeof(float));
+}
+
+// What is wrong with the network names it.
+template <class Step>
+auto of_network(const TrainConfig& config, const Step& step) {
+  try {
+    return step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw_usage("--network {}: {}", config.network, error.message());
+  }
+}
+
+std::unique_ptr<Module> make_module(World& world, Context& context, const TrainConfig& config,
+                                    const DatasetPair& data) {
+  const Shape input = network_input(world, config, data.train->sample_shape());
   const Symbol network = make_network(world, config, input);
   world.require_same("network", network.to_json());
   return agreed(world, "shapes of the network", [&] {
-    auto module = std::make_unique<Module>(context, network, input, make_metrics(config));
-    if (module->output_classes() > 0 && module->output_classes() < train.classes())
-      throw_usage("the network has {} outputs, the data's labels go up to {}", module->output_classes(),
-                  train.classes() - 1);
+    std::unique_ptr<Module> module =
+        of_network(config, [&] { return std::make_unique<Module>(context, network, input, make_metrics(config)); });
+    require_memory_for(*module, config.network);
+    if (module->output_classes() > 0)
+      for (const auto* set : {&data.train, &data.validation}) require_labels_below(**set, module->output_classes());
+    if (config.top_k > module->output_classes() && module->output_classes() > 0)
+      throw_usage("--top-k {}: the network has {} outputs", config.top_k, module->output_classes());
     return module;
   });
 }
@@ -220,14 +256,12 @@ void describe_end(const World& world, const TrainConfig& config, const FitParts&
       fmt::format("Trained {} on {} with {} rank{}: {} steps, {} samples in {:.2f} s ({:.0f} samples/sec){}",
                   config.network, parts.train.description(), world.size(), world.size() == 1 ? "" : "s", result.steps,
                   result.samples, result.seconds, rate, quality));
-  if (config.print_hash) {
-    fmt::print("hash {:016x} rank {}\n", hash_parameters(parts.module.parameters()), world.rank());
-    std::fflush(stdout);
-  }
+  if (config.print_hash)
+    print_output(fmt::format("hash {:016x} rank {}\n", hash_parameters(parts.module.parameters()), world.rank()));
 }
 
 // Runs what has been prepared, and says so.
-void train(const FitParts& parts, const TrainConfig& config, int first_epoch) {
+void train(const FitParts& parts, const TrainConfig& config, const LoaderOptions& reading, int first_epoch) {
   RunDescription run;
   describe_start(parts.world, config, parts, run);
   parts.run_log.start(config, parts.world, run);
@@ -235,14 +269,13 @@ void train(const FitParts& parts, const TrainConfig& config, int first_epoch) {
     parts.progress.line(fmt::format("Loaded model {}_{:04}.params", config.model_prefix, config.load_epoch));
   if (const std::string change = rate_change(config, parts.rate); !change.empty()) parts.progress.line(change);
   if (config.explain_lr && parts.world.rank() == 0)
-    fmt::print("{}\n",
-               explain_learning_rate(config, parts.rate, parts.world.size(), config.global_batch, run.steps_per_epoch));
-  const auto scale = static_cast<float>(config.input_scale);
+    print_output(
+        explain_learning_rate(config, parts.rate, parts.world.size(), config.global_batch, run.steps_per_epoch) + "\n");
   if (config.test_io == 1) {
-    test_io(parts, config, scale);
+    test_io(parts, config, reading);
     return;
   }
-  const FitResult result = fit(parts, config, scale, first_epoch);
+  const FitResult result = fit(parts, config, reading, first_epoch);
   describe_end(parts.world, config, parts, result);
   parts.run_log.end("done", result.steps, result.samples, result.seconds);
 }
@@ -251,9 +284,11 @@ void train(const FitParts& parts, const TrainConfig& config, int first_epoch) {
 
 void run_training_job(World& world, TrainConfig config) {
   world.require_same("flags", config_text(config, true));
-  settle_defaults(world, config);
+  const int cores = cores_per_rank(world);
+  const bool chosen = !config.kv_store.empty();
+  settle_defaults(world, config, cores);
   if (config.print_config) {
-    if (world.rank() == 0) fmt::print("{}", config_text(config, false));
+    if (world.rank() == 0) print_output(config_text(config, false));
     return;
   }
   set_compute_threads(config.threads);
@@ -262,13 +297,13 @@ void run_training_job(World& world, TrainConfig config) {
   Context context(cpu_backend());
   const DatasetPair data = open_data(world, config);
   const std::unique_ptr<Sampler> sampler = make_sampler(world, config, *data.train);
-  const std::unique_ptr<Module> module = make_module(world, context, config, *data.train);
+  const std::unique_ptr<Module> module = make_module(world, context, config, data);
   const int first_epoch = std::max(config.load_epoch, 0);
   const LearningRatePlan plan = agreed(
       world, "learning rate", [&] { return plan_learning_rate(config, sampler->steps_per_epoch(), first_epoch); });
   const ParameterMap values = first_parameters(world, context, config, *module);
   const std::unique_ptr<Faults> faults = agreed(world, "faults to inject", [&] {
-    return std::make_unique<Faults>(config.inject, world.rank(), static_cast<std::uint64_t>(config.seed));
+    return std::make_unique<Faults>(config.inject, world.rank(), world.size(), static_cast<std::uint64_t>(config.seed));
   });
   const std::unique_ptr<RunLog> run_log = agreed(
       world, "run log", [&] { return std::make_unique<RunLog>(world.rank() == 0 ? config.run_log : std::string()); });
@@ -282,17 +317,24 @@ void run_training_job(World& world, TrainConfig config) {
     agreed(world, "the optimizer", [&] { return make_optimizer(config, *module, plan).updates(); });
     module->init_optimizer(*store, make_optimizer(config, *module, plan), config.update_on_kvstore == 1, values);
     agreed(world, "binding the network", [&] {
-      module->bind(sampler->local_batches(),
-                   validation_sampler(*data.validation, world, config.batch_size).local_batches());
-      return true;
+      return of_network(config, [&] {
+        module->bind(sampler->local_batches(),
+                     validation_sampler(*data.validation, world, config.batch_size).local_batches());
+        return true;
+      });
     });
+    if (!chosen && world.size() > 1 && world.rank() == 0)
+      log_info("INFO:root:{} ranks and no --kv-store: training with {}", world.size(), config.kv_store);
     Progress progress({choose_style(world, config), config.disp_batches, world.size(), world.rank() == 0},
                       module->metric_names());
+    LoaderOptions reading;
+    reading.scale = static_cast<float>(config.input_scale);
+    reading.read_ahead = config.threads < cores;
     train({world, *store, *module, *data.train, *data.validation, *sampler, plan, *faults, *run_log, *dump, progress},
-          config, first_epoch);
+          config, reading, first_epoch);
   } catch (const Error& error) {
     // Found by all ranks alike: they leave in good order. Other errors end the job where it stands.
-    if (error.kind() == ErrorKind::usage) store->close();
+    if (found_by_all(error)) store->close();
     throw;
   }
   store->close();

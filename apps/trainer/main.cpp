@@ -1,12 +1,15 @@
 // trainer: parse, start the world, train, and turn every outcome into an exit code: 0 done, 1 failed, 2 usage.
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
 #include "apps/trainer/environment.hpp"
 #include "apps/trainer/job.hpp"
 #include "apps/trainer/options.hpp"
+#include "collectives/agreed_step.hpp"
 #include "collectives/peer_state.hpp"
 #include "collectives/world.hpp"
 #include "kernels/base/log.hpp"
@@ -17,6 +20,8 @@ namespace {
 constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int wrong_usage = 2;
+
+void say(const cohort::Error& error) { std::fprintf(stderr, "trainer: %s\n", cohort::one_line(error.what()).c_str()); }
 
 cohort::WorldOptions world_options(const cohort::TrainConfig& config, const cohort::LaunchEnvironment& environment) {
   cohort::WorldOptions options;
@@ -32,26 +37,41 @@ cohort::WorldOptions world_options(const cohort::TrainConfig& config, const coho
   return options;
 }
 
+int exit_code(const cohort::Error& error) { return error.kind() == cohort::ErrorKind::usage ? wrong_usage : failed; }
+
 int show(const cohort::ParsedOptions& parsed) {
-  std::fputs(parsed.message.c_str(), parsed.failed ? stderr : stdout);
-  std::fflush(parsed.failed ? stderr : stdout);
-  return parsed.failed ? wrong_usage : done;
+  if (!parsed.failed) {
+    cohort::print_output(parsed.message);
+    return done;
+  }
+  std::fputs(parsed.message.c_str(), stderr);
+  return wrong_usage;
 }
 
-// Wrong usage is found by all ranks alike: rank 0 says it, all of them leave in good order.
+// What the surroundings may spoil. A write past a limit on file sizes, or to a pipe whose reader has gone, is an error
+// like a full disk, not the end of the process, and a standard stream that was closed is no number for the next file:
+// writing to it fails.
+void prepare_process() {
+  for (const int signal : {SIGXFSZ, SIGPIPE}) std::signal(signal, SIG_IGN);
+  while (true) {
+    const int descriptor = ::open("/dev/null", O_RDONLY);
+    if (descriptor > STDERR_FILENO) ::close(descriptor);
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return;
+  }
+}
+
+// What all ranks find alike, rank 0 says, and all of them leave in good order.
 int run_in(cohort::World& world, const cohort::ParsedOptions& parsed) {
   int code = done;
   try {
-    // What a rank is about to do comes first: ranks that were started with different command lines do not meet later.
-    world.require_same("command line", parsed.failed ? parsed.message : parsed.message.empty() ? "train" : "print");
     if (!parsed.message.empty())
       code = world.rank() == 0 ? show(parsed) : (parsed.failed ? wrong_usage : done);
     else
       cohort::run_training_job(world, parsed.config);
   } catch (const cohort::Error& error) {
-    if (error.kind() != cohort::ErrorKind::usage) throw;
-    if (world.rank() == 0) std::fprintf(stderr, "trainer: %s\n", error.what());
-    code = wrong_usage;
+    if (!cohort::found_by_all(error)) throw;
+    if (world.rank() == 0) say(error);
+    code = exit_code(error);
   }
   world.finish();
   return code;
@@ -60,12 +80,16 @@ int run_in(cohort::World& world, const cohort::ParsedOptions& parsed) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_process();
   const cohort::ParsedOptions parsed = cohort::parse_options(argc, argv);
   const cohort::LaunchEnvironment environment = cohort::read_environment();
-  if (!parsed.message.empty() && !environment.launched) return show(parsed);
   try {
-    const cohort::WorldOptions options =
-        parsed.failed ? cohort::WorldOptions{} : world_options(parsed.config, environment);
+    if (!parsed.message.empty() && !environment.launched) return show(parsed);
+    cohort::WorldOptions options = parsed.failed ? cohort::WorldOptions{} : world_options(parsed.config, environment);
+    options.purpose = parsed.failed            ? parsed.message
+                      : parsed.message.empty() ? "flags to train with"
+                                               : "a question that is answered at once";
+    options.say_usage = say;
     cohort::World world(options);
     try {
       return run_in(world, parsed);
@@ -78,8 +102,9 @@ int main(int argc, char** argv) {
       world.abort(failed);
     }
   } catch (const cohort::Error& error) {
-    cohort::log_failure(error.what());
-    return error.kind() == cohort::ErrorKind::usage ? wrong_usage : failed;
+    // Wrong usage has been said by rank 0.
+    if (error.kind() != cohort::ErrorKind::usage) cohort::log_failure(error.what());
+    return exit_code(error);
   } catch (const std::exception& error) {
     cohort::log_failure(error.what());
     return failed;

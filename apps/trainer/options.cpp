@@ -2,12 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/log.hpp"
+#include "kernels/base/numbers.hpp"
 #include "kernels/base/version.hpp"
 #include "runtime/kvstore/kvstore.hpp"
 #include "runtime/models/models.hpp"
@@ -50,6 +53,16 @@ std::string find_preset(std::string_view program, const std::vector<std::string>
   return preset;
 }
 
+// CLI11 reads a leading zero as another base, nothing as zero, and what is too large as the largest.
+template <class Number>
+std::string plain_number(const std::string& text) {
+  const std::optional<Number> value = parse_number<Number>(text);
+  if (!value)
+    throw CLI::ValidationError(
+        fmt::format("'{}' is no {}", text, std::is_integral_v<Number> ? "whole number" : "number"));
+  return fmt::format("{}", *value);
+}
+
 void add_flags(CLI::App& app, TrainConfig& config) {
   visit_flags(config, [&](const FlagInfo& flag, auto& value) {
     const std::string name = fmt::format("--{}", flag.name);
@@ -58,10 +71,13 @@ void add_flags(CLI::App& app, TrainConfig& config) {
     if (flag.name == "kv-store") help += fmt::format(": {}", names_of(store_table()));
     if (flag.name == "optimizer") help += fmt::format(": {}", names_of(optimizer_table()));
     if (flag.name == "initializer") help += fmt::format(": {}", names_of(initializer_table()));
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>)
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
       app.add_flag(name, value, help)->take_last();
-    else
-      app.add_option(name, value, help)->capture_default_str()->take_last();  // as argparse does
+    } else {
+      CLI::Option* option = app.add_option(name, value, help)->capture_default_str()->take_last();  // as argparse does
+      if constexpr (std::is_arithmetic_v<Value>) option->transform(plain_number<Value>, "");
+    }
   });
 }
 
@@ -70,7 +86,7 @@ void validate_tables(const TrainConfig& config) {
   if (!config.kv_store.empty()) find_store(config.kv_store);
   OptimizerOptions optimizer;
   optimizer.name = config.optimizer;
-  Optimizer{optimizer};
+  static_cast<void>(Optimizer(optimizer));
   const auto known = [&](std::string_view flag, const std::string& value, auto table) {
     if (std::none_of(table.begin(), table.end(), [&](const auto& row) { return row.name == value; }))
       throw_usage("--{} {}: unknown; choose one of {}", flag, value, names_of(table));
@@ -113,7 +129,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     validate_tables(parsed.config);
   } catch (const std::exception& error) {
     parsed.failed = true;
-    parsed.message = fmt::format("trainer: {}\n", error.what());
+    parsed.message = fmt::format("trainer: {}\n", one_line(error.what()));
   }
   return parsed;
 }

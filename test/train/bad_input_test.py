@@ -17,6 +17,7 @@ class Usage(job.TrainerTest):
     def test_flags(self):
         cases = (
             (["--no-such-flag", 1], ["--no-such-flag"]),
+            (["--network", "mlp", "--num-layers", 3], ["--num-layers 3", "mlp"]),
             (["--network", "lenett"], ["--network", "lenett", "mlp", "lenet"]),
             (["--optimizer", "sgdd"], ["sgdd", "sgd"]),
             (["--kv-store", "foo"], ["foo", "local", "dist_sync"]),
@@ -40,6 +41,33 @@ class Usage(job.TrainerTest):
             (["--network", "/no/such/net.json"], ["/no/such/net.json"]),
             (["--model-prefix", "/no/such/folder/m"], ["/no/such/folder/m"]),
             (["--run-log", "/no/such/folder/log"], ["/no/such/folder/log"]),
+            (["--num-classes", 0], ["--num-classes"]),
+            (["--num-classes", 9], ["built-in digits: sample", "has label 9", "9 outputs"]),
+            (["--num-classes", 2 * 10**9], ["--num-classes", "10,000,000"]),
+            (["--lr", "inf"], ["--lr", "finite"]),
+            (["--ranks-per-node", 2**32 + 1], ["--ranks-per-node"]),
+            (["--top-k", 11], ["--top-k", "11", "10"]),
+            (["--inject", "delay@rank3:3ms"], ["--inject", "rank 3"]),
+            (["--num-servers", 4], ["4 servers", "node 0"]),
+            (["--batch-size", "1e3"], ["--batch-size", "1e3"]),
+            (["--batch-size", "0x10"], ["--batch-size", "0x10"]),
+            (["--num-epochs", ""], ["--num-epochs", "''"]),
+            (["--seed", 2**64 - 1], ["--seed", "18446744073709551615"]),
+            (["--lr", ""], ["--lr", "''"]),
+            (["--lr", "0.1x"], ["--lr", "0.1x"]),
+            (["--lr-step-epochs", 2**62], ["--lr-step-epochs"]),
+            (["--lr-step-epochs", "5,"], ["--lr-step-epochs", "comma"]),
+            (["--warmup-epochs", 1e300], ["--warmup-epochs"]),
+            (["--stall-abort", 0.0001], ["--stall-abort"]),
+            (["--inject", "delay@*:1.2.3ms"], ["--inject", "1.2.3ms"]),
+            (["--inject", "delay@*:1ms,p=x"], ["--inject", "p=x"]),
+            (["--inject", "delay@*:5-ms"], ["--inject", "5-ms"]),
+            (["--inject", "delay@*:1ms,"], ["--inject", "1ms,:"]),
+            (["--inject", "delay@*:1ms;"], ["--inject", "must look like"]),
+            (["--lr-step-epochs", "powx"], ["--lr-step-epochs", "powx"]),
+            (["--inject", "delay@*:1ms" + ",p=2" * 30000], ["--inject", "characters)"]),
+            (["--model-prefix", "m" * 240], ["--model-prefix", "too long"]),
+            (["--data-dir", "no\nsuch"], ["no\\nsuch"]),
         )
         for flags, parts in cases:
             with self.subTest(flags=flags):
@@ -47,6 +75,49 @@ class Usage(job.TrainerTest):
         for flags, parts in cases[:3] + cases[-3:]:
             with self.subTest(flags=flags, np=3):
                 self.bad(3, ["--max-steps", 1] + flags, 2, *parts)
+
+    def test_numbers_are_decimal(self):
+        self.assertIn("--batch-size = 10\n", self.good(0, ["--print-config", "--batch-size", "010"]).out)
+        self.assertIn("--seed = 5\n", self.good(0, ["--print-config", "--seed", "+5"]).out)
+
+    def test_pipes_that_nobody_serves(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        os.mkfifo(self.path("m-symbol.json"))
+        os.mkdir(self.path("logs"))
+        os.mkfifo(self.path("logs/rank0.log"))
+        os.rename(pipe, pipe + ".json")
+        for flags, part in ((["--network", pipe + ".json"], "pipe.json: not a regular file"),
+                            (["--run-log", pipe + ".json"], "pipe.json"), (["--dump-ids", pipe + ".json"], "pipe.json"),
+                            (["--log-dir", self.path("logs")], "rank0.log"),
+                            (["--load-epoch", 1, "--model-prefix", self.path("m")], "m-symbol.json")):
+            for np in (0, 2):
+                with self.subTest(flags=flags, np=np):
+                    self.bad(np, ["--max-steps", 1] + flags, 2, part, limit=30)
+
+    def test_reader_of_the_messages_that_leaves(self):
+        line = f"{job.TRAINER} --num-examples 500 --num-epochs 3 --disp-batches 1 --print-hash 2> >(head -1 >&2)"
+        result = job.run_words(["bash", "-c", line])
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("hash", result.out)
+
+    def test_nodes_that_are_not_the_ranks(self):
+        self.bad(3, ["--max-steps", 1, "--ranks-per-node", "3,1"], 2, "3, 1", "there are 3")
+        self.bad(3, ["--max-steps", 1, "--ranks-per-node", "2,1", "--num-servers", 2], 2, "2 servers", "node 1")
+
+    def test_loss_that_is_no_number(self):
+        result = self.good(2, ["--num-examples", 500, "--num-epochs", 2, "--lr", 1e30])
+        self.assertEqual(len([line for line in result.err.splitlines() if "warning" in line and "nan" in line]), 1)
+
+    def test_output_that_cannot_be_written(self):
+        few = ["--num-examples", 64, "--num-epochs", 1]
+        for flags in (["--help"], ["--print-config"], few + ["--print-hash"], few + ["--explain-lr"]):
+            for target in (">/dev/full", ">&-"):
+                with self.subTest(flags=flags, target=target):
+                    line = " ".join(map(str, [job.TRAINER] + flags)) + " " + target
+                    result = job.run_words(["bash", "-c", line])
+                    self.assertEqual(result.code, 1, result.err)
+                    self.assertIn("standard output", result.err.splitlines()[-1])
 
     def test_help_and_version(self):
         self.assertIn("--kv-store", self.good(0, ["--help"]).out)
@@ -110,6 +181,16 @@ class Data(job.TrainerTest):
                     result = self.bad(np, self.flags(self.make(replace)), 2, "trainer:", part)
                     self.assertNotIn("Epoch[", result.err)
 
+    def test_labels_beyond_the_network(self):
+        for name in (self.names[1], self.names[3]):
+            folder = self.make({name: lambda c: c[:-1] + b"\xc8"})
+            for np in (0, 2):
+                result = self.bad(np, self.flags(folder), 2, "trainer:", "10 outputs", name, "sample 39 has label 200")
+                self.assertNotIn("Epoch[", result.err)
+        # A sample that is left out may have any label.
+        folder = self.make({self.names[1]: lambda c: c[:-1] + b"\xc8"})
+        self.good(0, self.flags(folder) + ["--num-examples", 39])
+
     def test_no_directory(self):
         self.bad(2, self.flags("/no/such/folder"), 2, "/no/such/folder")
         self.bad(2, self.flags(__file__), 2, os.path.basename(__file__))
@@ -124,6 +205,26 @@ class Data(job.TrainerTest):
         self.assertEqual(result.code, 2, result.err)
         lines = [line for line in result.err.splitlines() if line.startswith("trainer:") and "rank 1" in line]
         self.assertEqual(len(lines), 1, result.err)
+
+
+class FileSizeLimit(job.TrainerTest):
+    def test_checkpoint(self):
+        prefix = self.path("m")
+        line = f"ulimit -f 100; exec {job.TRAINER} --num-examples 64 --num-epochs 1 --model-prefix {prefix}"
+        result = job.run_words(["bash", "-c", line])
+        self.assertEqual(result.code, 1, result.err)
+        self.assertIn("m-0001.params", result.err.splitlines()[-1])
+        self.assertIn("File too large", result.err.splitlines()[-1])
+        self.assertEqual(os.listdir(self.folder.name), ["m-symbol.json"])
+
+    def test_shared_memory(self):
+        """The store does without memory that is shared when no file may be as large."""
+        before = job.shared_memory_files()
+        inner = f"ulimit -f 100; exec {job.TRAINER} --network lenet --num-examples 200 --num-epochs 1"
+        result = job.run_words(["mpirun", "-np", "2", "bash", "-c", inner], limit=60)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("every rank keeps its own", result.err)
+        self.assertEqual(job.shared_memory_files() - before, set())
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a small file system")

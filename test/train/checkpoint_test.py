@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 
 import job
 
@@ -62,6 +63,27 @@ class Checkpoints(job.TrainerTest):
         with open(self.path("m-0001.params"), "wb") as file:
             file.write(whole[:-3])
         self.bad(2, self.flags + prefix + ["--load-epoch", 1], 2, "m-0001.params")
+        for old, new, part in ((b"arg:fc1_bias", b"arg:fc9_bias", "fc9_bias"), (b"arg:fc1_bias", b"xxx:fc1_bias", "xxx"),
+                               (b"arg:fc1_bias", b"arg:fc2_bias", "fc2_bias")):
+            self.assertEqual(whole.count(old), 1)
+            with open(self.path("m-0001.params"), "wb") as file:
+                file.write(whole.replace(old, new))
+            self.bad(2, self.flags + prefix + ["--load-epoch", 1], 2, "trainer:", "m-0001.params", part)
+        os.remove(self.path("m-0001.params"))
+        os.mkdir(self.path("m-0001.params"))
+        self.bad(2, self.flags + prefix, 2, "--model-prefix", "m-0001.params is a directory")
+
+    def test_parameters_of_another_element_type(self):
+        prefix = ["--model-prefix", self.path("m")]
+        self.good(0, self.flags + prefix + ["--num-epochs", 1])
+        with open(self.path("m-0001.params"), "rb") as file:
+            whole = bytearray(file.read())
+        # The first array is fc1_bias or fc1_weight, float32 (code 0); int32 (4) has as many bytes.
+        axes = struct.unpack_from("<i", whole, 32)[0]
+        struct.pack_into("<i", whole, 36 + 8 * axes + 8, 4)
+        with open(self.path("m-0001.params"), "wb") as file:
+            file.write(whole)
+        self.bad(2, self.flags + prefix + ["--load-epoch", 1], 2, "m-0001.params", "parameter fc1_", "int32")
 
     def test_symbol_file_with_branch_and_shared_weight(self):
         with open(self.path("net.json"), "w") as file:
@@ -83,13 +105,25 @@ class Checkpoints(job.TrainerTest):
                  "loop": json.dumps(BRANCHED).replace("[[10, 0, 0]", "[[13, 0, 0]"),
                  "index": json.dumps(BRANCHED).replace("[[10, 0, 0]", "[[99, 0, 0]"),
                  "output": json.dumps(BRANCHED).replace("[[10, 0, 0]", "[[10, 4294967295, 0]"),
+                 "twice": json.dumps(BRANCHED).replace('"in_bias"', '"in_weight"'),
+                 "no-loss": json.dumps(BRANCHED).replace("[[15, 0, 0]]", "[[13, 0, 0]]"),
+                 "variable": json.dumps(BRANCHED).replace("[[15, 0, 0]]", "[[0, 0, 0]]"),
+                 "huge": json.dumps(BRANCHED).replace('"num_hidden": "10"', '"num_hidden": "99999999999"'),
+                 "large": json.dumps(BRANCHED).replace('"num_hidden": "32"', '"num_hidden": "2147483647"'),
                  "shape": json.dumps(BRANCHED).replace('"num_hidden": "32", "no_bias"', '"num_hidden": "31", "no_bias"')}
         for name, text in cases.items():
             with self.subTest(name=name):
                 path = self.path(name + ".json")
                 with open(path, "w") as file:
                     file.write(text)
-                self.bad(2, ["--network", path, "--max-steps", 1], 2, "trainer:")
+                self.bad(2, ["--network", path, "--max-steps", 1], 2, "trainer:", name + ".json")
+
+
+    def test_network_larger_than_memory(self):
+        with open(self.path("wide.json"), "w") as file:
+            file.write(json.dumps(BRANCHED).replace('"num_hidden": "10"', '"num_hidden": "2000000000"'))
+        self.bad(2, ["--network", self.path("wide.json"), "--max-steps", 1], 1, "trainer: memory", "GB",
+                 "out_weight of shape (2000000000, 32), takes 256000000000 bytes")
 
 
 class Accuracy(job.TrainerTest):

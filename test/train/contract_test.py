@@ -20,6 +20,10 @@ class Contract(job.TrainerTest):
                            ("--network", "mlp", "lenet"), ("--wd", "0", "0.5"), ("--num-epochs", "3", "4")):
             self.mismatched(base + [flag, a], base + [flag, b], flag, a, b, "rank 1")
 
+    def test_flag_that_one_rank_does_not_know(self):
+        base = ["--max-steps", "1", "--ranks-per-node", "1"]
+        self.mismatched(base, base + ["--bogus"], "command line", "--bogus", "rank 1")
+
     def test_per_rank_flags_may_differ(self):
         words = ["mpirun", "-np", "1", job.TRAINER, "--max-steps", "1", "--log-style", "quiet", ":", "-np", "1", job.TRAINER,
                  "--max-steps", "1", "--log-style", "mxnet"]

@@ -76,6 +76,28 @@ class Failure(job.TrainerTest):
                 os.kill(ranks[1], signal.SIGSTOP)
                 self.ends(process, ranks, 20, "rank 1")
 
+    def test_rank_that_never_starts(self):
+        self.before = job.shared_memory_files()
+        trainer = [job.TRAINER, "--kv-store", "dist_sync", "--stall-abort", "3"]
+        result = job.run_words(["mpirun", "-np", "1"] + trainer + [":", "-np", "1", "sleep", "50"], limit=40)
+        self.assertEqual(result.code, 1)
+        self.assertIn("has not started MPI within 3 s", result.err)
+        self.assertEqual(job.shared_memory_files() - self.before, set())
+
+    def test_killed_while_saving(self):
+        """However a save is hit, every file that is left is whole."""
+        for number in range(4):
+            with self.subTest(number=number):
+                folder = self.path(f"saves{number}")
+                os.mkdir(folder)
+                process, ranks = self.launch(2, ["--network", "lenet", "--num-examples", 64, "--model-prefix",
+                                                 os.path.join(folder, "m")])
+                time.sleep(0.07 * number)
+                os.kill(ranks[0], signal.SIGKILL)
+                self.ends(process, ranks, 10)
+                sizes = {os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if ".params" in name}
+                self.assertLessEqual(len(sizes), 1)
+
     def test_terminated_job(self):
         process, ranks = self.launch(2, [])
         process.send_signal(signal.SIGTERM)

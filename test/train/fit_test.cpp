@@ -22,6 +22,7 @@ class CountedSamples : public Dataset {
   std::int64_t count() const override { return count_; }
   const Shape& sample_shape() const override { return shape_; }
   int classes() const override { return 3; }
+  int label(std::int64_t index) const override { return static_cast<int>(index % 3); }
   void read(std::int64_t index, float scale, std::span<float> values, float& label) const override {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = scale * static_cast<float>((static_cast<std::size_t>(index) * 7 + i) % 11);
@@ -69,9 +70,9 @@ struct TestRun {
     RunLog log("");
     IdDump dump(world, "");
     const LearningRatePlan plan;
-    const Faults faults("", world.rank(), 0);
+    const Faults faults("", world.rank(), world.size(), 0);
     const CountedSamples nothing(0);
-    return fit({world, *store, *module, train, nothing, sampler, plan, faults, log, dump, progress}, config, 1.0f, 0);
+    return fit({world, *store, *module, train, nothing, sampler, plan, faults, log, dump, progress}, config, {}, 0);
   }
 
   TrainConfig config;
