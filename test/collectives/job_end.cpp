@@ -15,6 +15,7 @@
 using namespace cohort;
 
 // MPI's own second name for the call: the first one may be replaced by a program.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int PMPI_Finalize();
 
 namespace {
@@ -95,6 +96,7 @@ int run(const std::string& mode, const WorldOptions& options) {
 }  // namespace
 
 // A rank that is stopped where only the library waits.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int MPI_Finalize() {
   if (stops_in_the_end) std::raise(SIGSTOP);
   return PMPI_Finalize();
